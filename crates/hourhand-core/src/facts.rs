@@ -1,0 +1,108 @@
+//! What a look into the database showed of one job.
+
+use jiff::Timestamp;
+
+use crate::outcome::Trigger;
+
+/// Who holds a job's lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The backend's process id.
+    pub pid: i32,
+    /// What its session calls itself, where visible.
+    pub application: Option<String>,
+}
+
+/// A job's row and its surroundings at one moment. Old as soon as it is read: a start re-checks all that matters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// The epoch of the newest start; 0 before the first.
+    pub epoch: i64,
+    /// The epoch of the newest recorded end.
+    pub ended_epoch: i64,
+    /// Occurrences up to here need no run.
+    pub handled_until: Timestamp,
+    /// Occurrences up to here were nobody's to run: the schedule was registered then.
+    pub counts_from: Option<Timestamp>,
+    /// The occurrence whose counters these are.
+    pub open_for: Option<Timestamp>,
+    /// Attempts used up by the open occurrence.
+    pub attempts: u32,
+    /// Deaths in a row, also across occurrences.
+    pub deaths: u32,
+    /// The open occurrence (after deaths: any) waits until then.
+    pub not_before: Option<Timestamp>,
+    /// Paused now.
+    pub paused: bool,
+    /// What lies before this instant counts as handled: the job was paused until then.
+    pub resumed_at: Option<Timestamp>,
+    /// Whoever holds the lock, hourhand or not.
+    pub holder: Option<Holder>,
+    /// The lock is held by the session of the newest start, and its end is not recorded.
+    pub running: bool,
+    /// The newest start was made by the very session that looked.
+    pub mine: bool,
+    /// Node of the newest start.
+    pub node: Option<String>,
+    /// Instant of the newest start.
+    pub started_at: Option<Timestamp>,
+    /// Occurrence of the newest start; none for a manual run.
+    pub scheduled_for: Option<Timestamp>,
+    /// Trigger of the newest start.
+    pub trigger: Option<Trigger>,
+    /// Outcome of the newest recorded end, in the word of history.
+    pub last_outcome: Option<String>,
+    /// When a run last succeeded.
+    pub last_success_at: Option<Timestamp>,
+}
+
+impl Facts {
+    /// A job as its registration leaves it.
+    pub fn registered(at: Timestamp) -> Facts {
+        Facts {
+            epoch: 0,
+            ended_epoch: 0,
+            handled_until: at,
+            counts_from: Some(at),
+            open_for: None,
+            attempts: 0,
+            deaths: 0,
+            not_before: None,
+            paused: false,
+            resumed_at: None,
+            holder: None,
+            running: false,
+            mine: false,
+            node: None,
+            started_at: None,
+            scheduled_for: None,
+            trigger: None,
+            last_outcome: None,
+            last_success_at: None,
+        }
+    }
+
+    /// The row after the end of this node's own run, as far as that statement tells.
+    pub fn after_end(
+        &self,
+        epoch: i64,
+        handled_until: Timestamp,
+        open_for: Option<Timestamp>,
+        not_before: Option<Timestamp>,
+    ) -> Facts {
+        let attempts = if open_for.is_some() { self.attempts } else { 0 };
+        let ended = Facts { epoch, ended_epoch: epoch, handled_until, open_for, not_before, ..self.clone() };
+        Facts { attempts, deaths: 0, running: false, holder: None, mine: false, ..ended }
+    }
+
+    /// The newest start has no recorded end: under a lock of one's own that run is over, and lost.
+    pub fn open_run(&self) -> Option<i64> {
+        (self.epoch > self.ended_epoch).then_some(self.epoch)
+    }
+
+    /// Occurrences at or before this instant need no run, for whatever reason.
+    pub fn floor(&self) -> Timestamp {
+        let others = [self.counts_from, self.resumed_at];
+        others.into_iter().flatten().fold(self.handled_until, Timestamp::max)
+    }
+}

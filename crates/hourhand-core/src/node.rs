@@ -1,0 +1,228 @@
+//! The node: one process's part in running the jobs, as a machine that is told what happened and answers what to do.
+//!
+//! Authority. Whether a job runs is decided by its lock and its row, in the database; the node only holds beliefs: the facts of
+//! the last look (old at once; a start re-checks them), and the claim (which ends by itself).
+//!
+//! One question is under way at a time. Whenever none is, [`plan`] picks the most urgent one that the jobs' lives call for and
+//! puts all jobs into it that need the same, so that a visit with many due jobs costs a handful of statements:
+//!
+//! ```text
+//! Resting ──due──▶ Due ──look──▶ Wanted ──try──▶ Granted ──start──▶ Running ──body ends──▶ Ending ──recorded──▶ Resting
+//!                   ▲             │ refused        │ not as seen: look again, under the lock
+//!                   └──30 s── Contended ◀──────────┘ handled: Resting
+//! ```
+//!
+//! What the session holds stands apart from the lives, in [`life::Holds`]: a lock is let go when no life needs it any more, so
+//! no path through the lives can leave one behind. When the session ends, nothing is held, whatever the lives were.
+
+mod answers;
+mod ends;
+mod health;
+mod life;
+mod looked;
+mod plan;
+mod runs;
+mod session;
+mod timers;
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::claim::{Claim, Spans};
+use crate::facts::Facts;
+use crate::job::Definition;
+use crate::protocol::{Action, Event, Notice, Question, Slot, Ticket};
+use crate::time::{Mono, Now, ServerClock};
+
+pub use health::{Health, Problem};
+use life::{Job, Life};
+use session::Session;
+
+/// What a node is told once, at its start.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The one knob of the protocol.
+    pub ttl: Duration,
+    /// No occurrence starts before the process is this old.
+    pub start_delay: Duration,
+    /// With an occurrence due within this, the session is kept.
+    pub linger: Duration,
+    /// Keep the session at rest, to hear of requests at once.
+    pub resident: bool,
+    /// Make or upgrade the schema at the first visit.
+    pub migrate: bool,
+    /// How long a shutdown may take.
+    pub shutdown_grace: Duration,
+    /// Bodies at once in this process.
+    pub runs_max: usize,
+    /// Spreads waits over a fleet; different on every node.
+    pub seed: u64,
+}
+
+/// A question under way.
+#[derive(Debug)]
+struct Asked {
+    question: Question,
+    at: Mono,
+}
+
+/// One process's part in running the jobs. See the module.
+#[derive(Debug)]
+pub struct Node {
+    settings: Settings,
+    spans: Spans,
+    began: Mono,
+    jobs: Vec<Job>,
+    by_key: HashMap<i64, Slot>,
+    session: Session,
+    claim: Claim,
+    clock: ServerClock,
+    asked: Option<Asked>,
+    /// Jobs at rest, by the server's time at which they are to be looked at: waking up costs nothing for the others.
+    calendar: BTreeSet<(Timestamp, Slot)>,
+    /// Jobs whose life is not at rest, or that hold something, or are asked for.
+    active: BTreeSet<Slot>,
+    status_tickets: Vec<Ticket>,
+    /// Those whom the look under way will answer.
+    status_in_flight: Vec<Ticket>,
+    shutdown_since: Option<Mono>,
+    finished: bool,
+    out_of_locks_until: Option<Mono>,
+    random: u64,
+    actions: Vec<Action>,
+}
+
+impl Node {
+    /// A node that begins now, with these jobs. It looks at all of them at its first visit.
+    pub fn new(settings: Settings, definitions: Vec<Definition>, now: Now) -> Node {
+        let by_key = definitions.iter().enumerate().map(|(at, job)| (job.key.0, Slot(at))).collect();
+        let jobs: Vec<Job> = definitions.into_iter().map(Job::new).collect();
+        Node {
+            spans: Spans::of(settings.ttl),
+            random: settings.seed,
+            settings,
+            began: now.mono,
+            active: (0..jobs.len()).map(Slot).collect(),
+            jobs,
+            by_key,
+            session: Session::new(),
+            claim: Claim::None,
+            clock: ServerClock::default(),
+            asked: None,
+            calendar: BTreeSet::new(),
+            status_tickets: Vec::new(),
+            status_in_flight: Vec::new(),
+            shutdown_since: None,
+            finished: false,
+            out_of_locks_until: None,
+            actions: Vec::new(),
+        }
+    }
+
+    /// Takes note of what happened and says what to do about it.
+    ///
+    /// Afterwards call again with what came of the actions, and with [`Event::Woke`] after [`Node::wakes_in`].
+    pub fn step(&mut self, now: Now, event: Event) -> Vec<Action> {
+        match event {
+            Event::Woke => {}
+            Event::Connected { server, pid } => self.connected(now, server, pid),
+            Event::ConnectFailed(trouble) => self.connect_failed(now, trouble),
+            Event::Closed(trouble) => self.closed(now, trouble),
+            Event::Answered(answer) => self.answered(now, answer),
+            Event::Refused(trouble) => self.refused(now, trouble),
+            Event::Freed(key) => self.freed(now, key),
+            Event::BodyEnded { slot, epoch, end } => self.body_ended(now, slot, epoch, end),
+            Event::Triggered { slot, ticket } => self.triggered(now, slot, ticket),
+            Event::StatusAsked(ticket) => self.status_asked(ticket),
+            Event::Shutdown => self.shut_down(now),
+        }
+        self.let_time_pass(now);
+        self.plan(now);
+        std::mem::take(&mut self.actions)
+    }
+
+    /// A job's definition.
+    pub fn definition(&self, slot: Slot) -> &Definition {
+        &self.jobs[slot.0].definition
+    }
+
+    /// What the last look showed of a job.
+    pub fn facts(&self, slot: Slot) -> Option<&Facts> {
+        self.jobs[slot.0].facts.as_ref()
+    }
+
+    /// All jobs.
+    pub fn slots(&self) -> impl Iterator<Item = Slot> + use<> {
+        (0..self.jobs.len()).map(Slot)
+    }
+
+    /// The longest time after its instant, jitter aside, that an occurrence may wait before it is called overdue.
+    pub fn overdue_bound(&self) -> SignedDuration {
+        let bound = self.settings.start_delay + 2 * self.settings.ttl;
+        SignedDuration::try_from(bound.max(Duration::from_secs(60))).unwrap_or(SignedDuration::MAX)
+    }
+
+    fn act(&mut self, action: Action) {
+        self.actions.push(action);
+    }
+
+    fn say(&mut self, notice: Notice) {
+        self.act(Action::Say(notice));
+    }
+
+    fn job(&self, slot: Slot) -> &Job {
+        &self.jobs[slot.0]
+    }
+
+    fn job_mut(&mut self, slot: Slot) -> &mut Job {
+        &mut self.jobs[slot.0]
+    }
+
+    /// The only way to change a life: keeps calendar and active set in step with it.
+    fn live(&mut self, slot: Slot, life: Life) {
+        self.job_mut(slot).life = life;
+        self.refresh(slot);
+    }
+
+    /// Puts the slot into the active set, or takes it out, as its state demands.
+    fn refresh(&mut self, slot: Slot) {
+        if let Some(at) = self.job_mut(slot).calendar_at.take() {
+            self.calendar.remove(&(at, slot));
+        }
+        if self.job(slot).is_active() {
+            self.active.insert(slot);
+        } else {
+            self.active.remove(&slot);
+        }
+    }
+
+    /// Puts a job to rest until the server's clock shows `at`; `None`: for good.
+    fn rest_until(&mut self, slot: Slot, at: Option<Timestamp>) {
+        self.live(slot, Life::Resting);
+        if let Some(at) = at {
+            self.job_mut(slot).calendar_at = Some(at);
+            self.calendar.insert((at, slot));
+        }
+    }
+
+    /// The active jobs whose life passes the test, in order.
+    fn active_where(&self, test: impl Fn(&Job) -> bool) -> Vec<Slot> {
+        self.active.iter().copied().filter(|slot| test(self.job(*slot))).collect()
+    }
+
+    fn holds_any_lock(&self) -> bool {
+        self.active.iter().any(|slot| self.job(*slot).holds.lock)
+    }
+
+    fn shutting_down(&self) -> bool {
+        self.shutdown_since.is_some()
+    }
+
+    /// The next number of the node's own stream: reproducible from its seed.
+    fn draw(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.random
+    }
+}

@@ -1,0 +1,103 @@
+//! Answers: each is handed, with its question, to the room that asked.
+
+use std::time::Duration;
+
+use super::life::Lost;
+use super::session::State;
+use super::{Asked, Node, Now};
+use crate::backoff::spread;
+use crate::claim::ClaimEvent;
+use crate::protocol::{Answer, Notice, Question, Slot};
+
+impl Node {
+    pub(super) fn answered(&mut self, now: Now, answer: Answer) {
+        let Some(Asked { question, at }) = self.asked.take() else { return };
+        match (question, answer) {
+            (Question::Migrate, Answer::Migrated) => {
+                self.session.migrated = true;
+                self.served(now);
+            }
+            (Question::Migrate, Answer::MigrationBusy) => {
+                self.session.quiet_until = now.mono + spread(Duration::from_millis(200), self.draw());
+            }
+            (Question::Register, Answer::Registered(others)) => self.registered(now, others),
+            (Question::Look(slots), Answer::Looked { now: server, facts }) => {
+                self.served(now);
+                self.looked(now, server, slots.into_iter().zip(facts).collect());
+                self.answer_status(now);
+            }
+            (Question::TryLocks(slots), Answer::Tried(granted)) => {
+                self.tried_locks(now, at, slots.into_iter().zip(granted).collect());
+            }
+            (Question::TryWatches(slots), Answer::Tried(granted)) => {
+                self.tried_watches(now, slots.into_iter().zip(granted).collect());
+            }
+            (Question::Settle { slot, epoch, died }, Answer::Settled(found)) => {
+                self.settled(now, slot, Lost { epoch, died }, found);
+            }
+            (Question::Start { starts, .. }, Answer::Started(answers)) => self.started(now, starts, answers),
+            (Question::Ping(asked), Answer::Pinged(proof)) => self.pinged(now, at, &asked, proof),
+            (Question::End { ends, .. }, Answer::Ended(answers)) => self.ended(now, ends, answers),
+            (Question::Unlock(slots), Answer::Unlocked(all_ours)) => self.unlocked(now, slots, all_ours),
+            (Question::UnlockWatches(slots), Answer::Unlocked(_)) => {
+                for slot in slots {
+                    self.job_mut(slot).holds.watch = false;
+                    self.refresh_active(slot);
+                }
+            }
+            (Question::Reconcile { .. }, Answer::Reconciled { complete }) => {
+                self.session.doubt = false;
+                if !complete {
+                    self.drop_session(now, "the lock is gone from pg_locks");
+                }
+            }
+            (question, answer) => unreachable!("answer {answer:?} to {question:?}"),
+        }
+    }
+
+    fn registered(&mut self, now: Now, others: Vec<Slot>) {
+        self.served(now);
+        self.session.registered = true;
+        for slot in self.slots() {
+            let other = others.contains(&slot);
+            if other && !self.job(slot).other_key {
+                self.say(Notice::OtherKey(slot));
+            }
+            self.job_mut(slot).other_key = other;
+        }
+    }
+
+    fn unlocked(&mut self, now: Now, slots: Vec<Slot>, all_ours: bool) {
+        for slot in slots {
+            self.job_mut(slot).holds.lock = false;
+            self.refresh_active(slot);
+        }
+        if !all_ours {
+            return self.drop_session(now, "a lock to be let go was not ours");
+        }
+        if !self.holds_any_lock() {
+            self.claim = self.claim.step(now.mono, ClaimEvent::Released, &self.spans);
+        }
+    }
+
+    /// Everybody who had asked for the status before this look was sent gets its answer.
+    fn answer_status(&mut self, now: Now) {
+        let Some(server) = self.clock.estimate(now) else { return };
+        let tickets = std::mem::take(&mut self.status_in_flight);
+        if tickets.is_empty() {
+            return;
+        }
+        let facts: Vec<_> = self.jobs.iter().map(|job| job.facts.clone()).collect();
+        for ticket in tickets {
+            self.act(crate::protocol::Action::AnswerStatus(ticket, Ok((server, facts.clone()))));
+        }
+    }
+
+    /// The session's backend, if there is a session.
+    pub fn session_pid(&self) -> Option<i32> {
+        match self.session.state {
+            State::Open { pid } => Some(pid),
+            State::Closed { .. } | State::Opening => None,
+        }
+    }
+}

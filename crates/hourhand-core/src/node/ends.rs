@@ -1,0 +1,192 @@
+//! Ends: a body's end is made durable first, then the lock is let go.
+
+use std::time::Duration;
+
+use super::life::{Ending, Life};
+use super::{Node, Now};
+use crate::backoff::spread;
+use crate::occurrence::{Decision, overlapped};
+use crate::outcome::{BodyEnd, Outcome, StopReason, Trigger, judge};
+use crate::protocol::{End, EndAnswer, EndForm, Notice, Slot, Trouble, TroubleKind};
+use crate::time::Mono;
+
+impl Node {
+    pub(super) fn body_ended(&mut self, now: Now, slot: Slot, epoch: i64, end: BodyEnd) {
+        if self.job(slot).stuck == Some(epoch) {
+            self.job_mut(slot).stuck = None;
+            return;
+        }
+        let Some(going) = self.job(slot).going().filter(|going| going.run.epoch == epoch) else { return };
+        let stopped = going.stop.map(|stop| stop.reason);
+        self.end_run(now, slot, end, stopped);
+    }
+
+    /// The run is over: its verdict is to be recorded.
+    pub(super) fn end_run(&mut self, now: Now, slot: Slot, end: BodyEnd, stopped: Option<StopReason>) {
+        let job = self.job(slot);
+        let Some(going) = job.going() else { return };
+        let definition = &job.definition;
+        let mut verdict = judge(end, stopped, definition.completes, going.run.attempt, &definition.retry);
+        if going.trigger == Trigger::Manual {
+            verdict.handled = true;
+        }
+        let (epoch, occurrence) = (going.run.epoch, going.occurrence);
+        let (since, retry_at) = (now.mono, now.mono);
+        let ending = Ending { epoch, occurrence, verdict, since, retry_at, form: EndForm::Full, alone: false };
+        self.live(slot, Life::Ending(ending));
+    }
+
+    /// The record of an end, as of now.
+    pub(super) fn end_of(&self, now: Now, slot: Slot, ending: &Ending) -> End {
+        let (skipped, skipped_for) = match (ending.occurrence, self.clock.estimate(now)) {
+            (Some(occurrence), Some(server)) => overlapped(&self.job(slot).definition, occurrence, server),
+            (None, _) | (_, None) => (0, None),
+        };
+        End { slot, epoch: ending.epoch, verdict: ending.verdict.clone(), form: ending.form, skipped, skipped_for }
+    }
+
+    pub(super) fn ended(&mut self, now: Now, ends: Vec<End>, answers: Vec<EndAnswer>) {
+        self.served(now);
+        for (end, answer) in ends.into_iter().zip(answers) {
+            match answer {
+                EndAnswer::Recorded { outcome, handled_until, open_for, not_before } => {
+                    self.recorded(&end, outcome);
+                    if let Some(facts) = &mut self.job_mut(end.slot).facts {
+                        *facts = facts.after_end(end.epoch, handled_until, open_for, not_before);
+                    }
+                    self.ending_done(now, end.slot);
+                }
+                EndAnswer::RecordedBefore => {
+                    self.recorded(&end, end.verdict.outcome.as_str().to_owned());
+                    self.ending_done(now, end.slot);
+                }
+                EndAnswer::Superseded => {
+                    self.say(Notice::RunSuperseded { slot: end.slot, epoch: end.epoch });
+                    self.ending_done(now, end.slot);
+                }
+                EndAnswer::RowLocked => self.end_again(now, end.slot, |ending| ending.alone = true),
+            }
+        }
+    }
+
+    fn recorded(&mut self, end: &End, outcome: String) {
+        if end.verdict.outcome != Outcome::Lost {
+            self.job_mut(end.slot).gave_up = false;
+        }
+        let succeeded = outcome == Outcome::Succeeded.as_str();
+        self.say(Notice::RunEnded {
+            slot: end.slot,
+            epoch: end.epoch,
+            error: end.verdict.error.clone().filter(|_| !succeeded),
+            outcome,
+            transient: end.verdict.transient,
+            skipped: if end.verdict.handled { end.skipped } else { 0 },
+        });
+    }
+
+    /// Durable, or no longer ours to write: the lock is let go. If the row as the end left it says that there is nothing to do
+    /// for now, no further look is needed.
+    fn ending_done(&mut self, now: Now, slot: Slot) {
+        self.job_mut(slot).said_row_locked = false;
+        if self.job_mut(slot).unrecorded.take().is_some() {
+            return self.refresh_active(slot);
+        }
+        if self.shutting_down() {
+            return self.rest_until(slot, None);
+        }
+        let known = self.job(slot).facts.clone().zip(self.clock.estimate(now)).filter(|(facts, _)| facts.open_run().is_none());
+        match known.map(|(facts, server)| self.decide(now, server, slot, &facts)) {
+            Some(Decision::NotYet(next)) => self.rest_until(slot, next),
+            Some(Decision::Later(at)) => self.rest_until(slot, Some(at)),
+            Some(Decision::Due(_)) | None => self.live(slot, Life::Due),
+        }
+    }
+
+    fn end_again(&mut self, now: Now, slot: Slot, change: impl FnOnce(&mut Ending)) {
+        let wait = spread(Duration::from_millis(500), self.draw());
+        let job = self.job_mut(slot);
+        let ending = match (&mut job.life, &mut job.unrecorded) {
+            (Life::Ending(ending), _) | (_, Some(ending)) => ending,
+            (
+                Life::Resting
+                | Life::Due
+                | Life::Wanted(_)
+                | Life::Granted(_)
+                | Life::Running(_)
+                | Life::Contended(_),
+                None,
+            ) => return,
+        };
+        // A locked row is waited for at once: the wait is bounded by lock_timeout.
+        ending.retry_at = if ending.alone { now.mono } else { now.mono + wait };
+        change(ending);
+    }
+
+    /// The database refused an end. What it refuses for a reason of its own is tried again with less; a time-out says nothing
+    /// about what is written.
+    pub(super) fn ends_refused(&mut self, now: Now, ends: &[End], trouble: Trouble) {
+        let less = match trouble.kind {
+            TroubleKind::Other | TroubleKind::Forbidden | TroubleKind::NotMigrated => true,
+            TroubleKind::Unreachable
+            | TroubleKind::Refused
+            | TroubleKind::TooManyConnections
+            | TroubleKind::TimedOut
+            | TroubleKind::Cancelled
+            | TroubleKind::OutOfLocks
+            | TroubleKind::Incompatible => false,
+        };
+        for end in ends {
+            let alone_waited = trouble.kind == TroubleKind::Cancelled;
+            if alone_waited && !self.job(end.slot).said_row_locked {
+                self.job_mut(end.slot).said_row_locked = true;
+                self.say(Notice::RowLocked(end.slot));
+            }
+            self.end_again(now, end.slot, |ending| {
+                if less {
+                    ending.form = match ending.form {
+                        EndForm::Full => EndForm::Bare,
+                        EndForm::Bare | EndForm::RowAlone => EndForm::RowAlone,
+                    };
+                }
+            });
+        }
+        self.trouble(now, trouble);
+    }
+
+    /// Ends that the database would not record for ttl: the lock is let go, the end is written through any later session.
+    pub(super) fn give_up_recording(&mut self, now: Mono) {
+        for slot in self.active_where(|job| matches!(&job.life, Life::Ending(e) if now - e.since >= self.spans.ttl)) {
+            let trouble = self.session.trouble.clone();
+            let life = std::mem::replace(&mut self.job_mut(slot).life, Life::Due);
+            let Life::Ending(ending) = life else { continue };
+            self.say(Notice::Unrecorded { slot, epoch: ending.epoch, trouble });
+            self.job_mut(slot).unrecorded = Some(ending);
+            if self.shutting_down() {
+                self.rest_until(slot, None);
+            } else {
+                self.live(slot, Life::Due);
+            }
+        }
+    }
+
+    /// The ends to be recorded now: those that are alone go one by one.
+    pub(super) fn ends_to_record(&self, now: Now) -> (Vec<End>, bool) {
+        let due = |slot: &Slot| {
+            let job = self.job(*slot);
+            match (&job.life, &job.unrecorded) {
+                (Life::Ending(ending), _) | (_, Some(ending)) if ending.retry_at <= now.mono => Some(ending),
+                _ => None,
+            }
+        };
+        let mut together = Vec::new();
+        for slot in &self.active {
+            let Some(ending) = due(slot) else { continue };
+            let end = self.end_of(now, *slot, ending);
+            if ending.alone || ending.form != EndForm::Full {
+                return (vec![end], true);
+            }
+            together.push(end);
+        }
+        (together, false)
+    }
+}

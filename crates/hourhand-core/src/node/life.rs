@@ -1,0 +1,188 @@
+//! The life of one job in one node.
+
+use jiff::Timestamp;
+
+use crate::facts::Facts;
+use crate::job::Definition;
+use crate::occurrence::Due;
+use crate::outcome::{StopReason, Trigger, Verdict};
+use crate::protocol::{EndForm, Started, Ticket};
+use crate::time::Mono;
+
+/// A job, as this node has it before its eyes.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) definition: Definition,
+    pub(super) life: Life,
+    pub(super) holds: Holds,
+    pub(super) facts: Option<Facts>,
+    /// Its place in the calendar.
+    pub(super) calendar_at: Option<Timestamp>,
+    /// Who waits for a manual run, and since when.
+    pub(super) tickets: Vec<(Ticket, Mono)>,
+    /// Tickets make the job looked at, not before then.
+    pub(super) look_at: Mono,
+    /// An end that the database would not take in time: written through any later session.
+    pub(super) unrecorded: Option<Ending>,
+    /// A body that would not stop: no run here until its task has ended.
+    pub(super) stuck: Option<i64>,
+    /// Registered under another key by somebody else: not run here.
+    pub(super) other_key: bool,
+    /// Said already: a session that is not ours holds the lock; the row is locked.
+    pub(super) said_foreign: Option<i32>,
+    pub(super) said_row_locked: bool,
+    /// The holder of its newest occurrence died too often; until a run ends with its own node's word.
+    pub(super) gave_up: bool,
+}
+
+/// What the session holds for a job. The truth about locks, independent of the life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Holds {
+    pub(super) lock: bool,
+    pub(super) watch: bool,
+}
+
+/// Where a job stands.
+#[derive(Debug)]
+pub(super) enum Life {
+    /// Nothing to do before its instant in the calendar.
+    Resting,
+    /// To be looked at.
+    Due,
+    /// A run is wanted; its lock is to be tried.
+    Wanted(Intent),
+    /// The lock is ours; the row decides whether a run starts.
+    Granted(Grant),
+    /// A body is under way.
+    Running(Going),
+    /// The body ended; its end is to be made durable before the lock is let go.
+    Ending(Ending),
+    /// Somebody else holds the lock, and the occurrence is not handled.
+    Contended(Contention),
+}
+
+/// A run that the node wants to start, and the row that the wish rests on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Intent {
+    /// The occurrence; none for a manual run.
+    pub(super) due: Option<Due>,
+    /// The row's epoch when it was looked at.
+    pub(super) seen: i64,
+    /// A run without an end stands in the row: settled first, once the lock is ours.
+    pub(super) lost: Option<Lost>,
+}
+
+/// A run that ended without a word.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Lost {
+    pub(super) epoch: i64,
+    /// Its process is gone; else it is our own start whose answer never came.
+    pub(super) died: bool,
+}
+
+/// A granted lock on its way to a start.
+#[derive(Debug)]
+pub(super) struct Grant {
+    /// `None`: the row is to be looked at first, under the lock.
+    pub(super) intent: Option<Intent>,
+    /// What the last start tried was for: the same wish again means that the row is locked.
+    pub(super) tried: Option<Intent>,
+    pub(super) alone: bool,
+    pub(super) retry_at: Mono,
+}
+
+/// A run under way.
+#[derive(Debug)]
+pub(super) struct Going {
+    pub(super) run: Started,
+    pub(super) occurrence: Option<Timestamp>,
+    pub(super) trigger: Trigger,
+    pub(super) times_out_at: Option<Mono>,
+    pub(super) stop: Option<Stop>,
+}
+
+/// A body that was told to stop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stop {
+    pub(super) reason: StopReason,
+    pub(super) abort_at: Mono,
+    pub(super) aborted: bool,
+}
+
+/// A run whose body has ended.
+#[derive(Debug)]
+pub(super) struct Ending {
+    pub(super) epoch: i64,
+    pub(super) occurrence: Option<Timestamp>,
+    pub(super) verdict: Verdict,
+    pub(super) since: Mono,
+    pub(super) retry_at: Mono,
+    pub(super) form: EndForm,
+    pub(super) alone: bool,
+}
+
+/// Waiting for somebody else's lock.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Contention {
+    /// With the watch: try the lock then. Without: try the watch, or (asked before) look again then.
+    pub(super) again_at: Mono,
+    /// The watch was refused: somebody else watches.
+    pub(super) outside: bool,
+}
+
+impl Job {
+    pub(super) fn new(definition: Definition) -> Job {
+        Job {
+            definition,
+            life: Life::Due,
+            holds: Holds::default(),
+            facts: None,
+            calendar_at: None,
+            tickets: Vec::new(),
+            look_at: Mono::default(),
+            unrecorded: None,
+            stuck: None,
+            other_key: false,
+            said_foreign: None,
+            said_row_locked: false,
+            gave_up: false,
+        }
+    }
+
+    pub(super) fn is_active(&self) -> bool {
+        !matches!(self.life, Life::Resting)
+            || self.holds != Holds::default()
+            || !self.tickets.is_empty()
+            || self.unrecorded.is_some()
+    }
+
+    /// The run under way here, if any.
+    pub(super) fn going(&self) -> Option<&Going> {
+        match &self.life {
+            Life::Running(going) => Some(going),
+            Life::Resting
+            | Life::Due
+            | Life::Wanted(_)
+            | Life::Granted(_)
+            | Life::Ending(_)
+            | Life::Contended(_) => None,
+        }
+    }
+
+    /// The lock is not to be let go yet.
+    pub(super) fn needs_lock(&self) -> bool {
+        matches!(self.life, Life::Granted(_) | Life::Running(_) | Life::Ending(_))
+    }
+
+    /// The watch is not to be let go yet.
+    pub(super) fn needs_watch(&self) -> bool {
+        matches!(self.life, Life::Contended(_))
+    }
+}
+
+impl Grant {
+    /// A lock just granted.
+    pub(super) fn new(intent: Option<Intent>) -> Grant {
+        Grant { intent, tried: None, alone: false, retry_at: Mono::default() }
+    }
+}

@@ -1,0 +1,250 @@
+//! What follows from a look: decisions, and answers to whoever waits.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::life::{Contention, Grant, Intent, Life, Lost};
+use super::{Node, Now};
+use crate::facts::Facts;
+use crate::occurrence::{Decision, Due, decide};
+use crate::protocol::{Action, Notice, Slot, Ticket, TriggerAnswer};
+use crate::time::Mono;
+
+/// A lock held by nobody's run is looked at again for this long: a start or an end may be under way.
+const RECHECK_FOR: Duration = Duration::from_secs(1);
+/// Between two such looks.
+const RECHECK_EVERY: Duration = Duration::from_millis(50);
+
+impl Node {
+    /// Somebody wants a job run now. Answered at once if this process runs it: a lock is re-entrant within a session, so the
+    /// database would not refuse us.
+    pub(super) fn triggered(&mut self, now: Now, slot: Slot, ticket: Ticket) {
+        if self.shutting_down() {
+            return self.act(Action::AnswerTrigger(ticket, TriggerAnswer::ShuttingDown));
+        }
+        if let Some(answer) = self.runs_here(slot) {
+            return self.act(Action::AnswerTrigger(ticket, answer));
+        }
+        let job = self.job_mut(slot);
+        job.tickets.push((ticket, now.mono));
+        job.look_at = now.mono;
+        self.active.insert(slot);
+        self.hurry(now);
+    }
+
+    /// A person waits: the next try to connect is now, not after the backoff.
+    fn hurry(&mut self, now: Now) {
+        if let super::session::State::Closed { retry_at } = &mut self.session.state {
+            *retry_at = (*retry_at).min(now.mono);
+        }
+        self.session.quiet_until = self.session.quiet_until.min(now.mono);
+    }
+
+    fn runs_here(&self, slot: Slot) -> Option<TriggerAnswer> {
+        let going = self.job(slot).going()?;
+        let (epoch, since) = (Some(going.run.epoch), Some(going.run.started_at));
+        Some(TriggerAnswer::AlreadyRunning { node: None, since, epoch })
+    }
+
+    pub(super) fn answer_tickets(&mut self, slot: Slot, answer: &TriggerAnswer) {
+        for (ticket, _) in std::mem::take(&mut self.job_mut(slot).tickets) {
+            self.act(Action::AnswerTrigger(ticket, answer.clone()));
+        }
+        if !self.job(slot).is_active() {
+            self.active.remove(&slot);
+        }
+    }
+
+    pub(super) fn status_asked(&mut self, ticket: Ticket) {
+        self.status_tickets.push(ticket);
+    }
+
+    pub(super) fn looked(&mut self, now: Now, server: Option<Timestamp>, answers: Vec<(Slot, Option<Facts>)>) {
+        if let Some(server) = server {
+            self.learn_clock(now, server);
+        }
+        let Some(server) = self.clock.estimate(now) else { return };
+        let mut missing = false;
+        for (slot, facts) in answers {
+            self.job_mut(slot).facts = facts.clone();
+            match facts {
+                Some(facts) => self.look_at_one(now, server, slot, &facts),
+                None => missing |= !self.job(slot).other_key,
+            }
+        }
+        if missing {
+            // Somebody removed the row (or the schema was made anew): it is ours to register.
+            self.session.registered = false;
+        }
+    }
+
+    fn look_at_one(&mut self, now: Now, server: Timestamp, slot: Slot, facts: &Facts) {
+        if self.job(slot).other_key {
+            self.answer_tickets(slot, &TriggerAnswer::Paused);
+            return self.rest_until(slot, None);
+        }
+        if facts.holder.is_none() || facts.running {
+            self.job_mut(slot).said_foreign = None;
+        }
+        let by_hand = self.look_for_tickets(now, slot, facts);
+        let life = &self.job(slot).life;
+        match life {
+            Life::Running(_) | Life::Ending(_) => {}
+            Life::Granted(_) => self.grant_looked_at(now, server, slot, facts, by_hand),
+            Life::Resting | Life::Due | Life::Wanted(_) | Life::Contended(_) => {
+                self.idle_looked_at(now, server, slot, facts, by_hand);
+            }
+        }
+    }
+
+    /// Answers those who wait for a manual run, where the look says enough. True: one of them still wants it.
+    fn look_for_tickets(&mut self, now: Now, slot: Slot, facts: &Facts) -> bool {
+        let Some(oldest) = self.job(slot).tickets.iter().map(|(_, since)| *since).min() else { return false };
+        if facts.paused {
+            self.answer_tickets(slot, &TriggerAnswer::Paused);
+            return false;
+        }
+        let foreign = facts.holder.as_ref().filter(|holder| Some(holder.pid) != self.session.pid());
+        let Some(holder) = foreign else { return true };
+        if facts.running {
+            let (node, since, epoch) = (facts.node.clone(), facts.started_at, Some(facts.epoch));
+            self.answer_tickets(slot, &TriggerAnswer::AlreadyRunning { node, since, epoch });
+        } else if now.mono - oldest >= RECHECK_FOR {
+            let node = Some(format!("{} (pid {})", holder.application.as_deref().unwrap_or("unknown"), holder.pid));
+            self.say_foreign(slot, facts);
+            self.answer_tickets(slot, &TriggerAnswer::AlreadyRunning { node, since: None, epoch: None });
+        } else {
+            self.job_mut(slot).look_at = now.mono + RECHECK_EVERY;
+        }
+        false
+    }
+
+    fn say_foreign(&mut self, slot: Slot, facts: &Facts) {
+        let Some(holder) = facts.holder.clone() else { return };
+        if self.job_mut(slot).said_foreign.replace(holder.pid) != Some(holder.pid) {
+            self.say(Notice::ForeignHolder { slot, pid: holder.pid, application: holder.application });
+        }
+    }
+
+    /// No run of ours, no lock of ours.
+    fn idle_looked_at(&mut self, now: Now, server: Timestamp, slot: Slot, facts: &Facts, by_hand: bool) {
+        let decision = self.decide(now, server, slot, facts);
+        let held = facts.holder.is_some();
+        match decision {
+            Decision::Due(_) if held => self.contend(now, slot, facts),
+            Decision::Due(due) => self.live(slot, Life::Wanted(intent(Some(due), facts))),
+            Decision::Later(_) | Decision::NotYet(_) if by_hand && !held => {
+                self.live(slot, Life::Wanted(intent(None, facts)));
+            }
+            Decision::Later(at) => self.rest_until(slot, Some(at)),
+            Decision::NotYet(next) => self.rest_until(slot, next),
+        }
+    }
+
+    /// The decision of [`decide`], under the conditions of this process.
+    pub(super) fn decide(&self, now: Now, server: Timestamp, slot: Slot, facts: &Facts) -> Decision {
+        let job = self.job(slot);
+        if self.shutting_down() {
+            return Decision::NotYet(None);
+        }
+        let delayed = (self.began + self.settings.start_delay) - now.mono;
+        match decide(&job.definition, facts, server) {
+            Decision::Due(_) if job.stuck.is_some() || job.unrecorded.is_some() => {
+                Decision::Later(later(server, self.spans.ttl))
+            }
+            Decision::Due(_) if !delayed.is_zero() => Decision::Later(later(server, delayed)),
+            decision => decision,
+        }
+    }
+
+    /// The lock is taken while the occurrence is not handled.
+    fn contend(&mut self, now: Now, slot: Slot, facts: &Facts) {
+        let silent = !facts.running && facts.holder.as_ref().is_some_and(|h| !is_hourhand(h.application.as_deref()));
+        if silent {
+            self.say_foreign(slot, facts);
+        }
+        let contention = match self.job(slot).life {
+            Life::Contended(before) => before,
+            _ => Contention { again_at: now.mono, outside: false },
+        };
+        let outside = contention.outside && contention.again_at > now.mono;
+        self.live(slot, Life::Contended(Contention { outside, ..contention }));
+    }
+
+    /// The lock is ours: what the row says now stands until we let go, but for open transactions of older runs.
+    fn grant_looked_at(&mut self, now: Now, server: Timestamp, slot: Slot, facts: &Facts, by_hand: bool) {
+        let wanted = match self.decide(now, server, slot, facts) {
+            Decision::Due(due) => intent(Some(due), facts),
+            Decision::Later(_) | Decision::NotYet(_) if by_hand => intent(None, facts),
+            // A run that ended without a word is put on record even if nothing is to be started.
+            Decision::Later(_) | Decision::NotYet(_) if facts.open_run().is_some() && !self.shutting_down() => {
+                intent(None, facts)
+            }
+            Decision::Later(at) => return self.rest_until(slot, Some(at)),
+            Decision::NotYet(next) => return self.rest_until(slot, next),
+        };
+        let Life::Granted(grant) = &mut self.job_mut(slot).life else { return };
+        // The same wish on the same row did not start: somebody's open transaction holds the row.
+        grant.alone = grant.tried == Some(wanted);
+        grant.intent = Some(wanted);
+    }
+
+    /// Another node let a lock go: whoever watches it tries at once.
+    pub(super) fn freed(&mut self, now: Now, key: i64) {
+        let Some(slot) = self.by_key.get(&key).copied() else { return };
+        let watching = self.job(slot).holds.watch;
+        if let Life::Contended(contention) = &mut self.job_mut(slot).life
+            && watching
+        {
+            contention.again_at = now.mono;
+        }
+    }
+
+    /// The lock was tried for a manual run, and refused: find out who holds it.
+    pub(super) fn refused_by_hand(&mut self, now: Now, slot: Slot) {
+        self.job_mut(slot).look_at = now.mono;
+        self.live(slot, Life::Due);
+    }
+
+    /// A run started: the first who asked for a manual one has it, everybody else learns that it runs already.
+    pub(super) fn answer_started(&mut self, slot: Slot, by_hand: bool, epoch: i64, since: Timestamp) {
+        let tickets: Vec<Ticket> =
+            std::mem::take(&mut self.job_mut(slot).tickets).into_iter().map(|(ticket, _)| ticket).collect();
+        for (place, ticket) in tickets.into_iter().enumerate() {
+            let answer = if by_hand && place == 0 {
+                TriggerAnswer::Started(epoch)
+            } else {
+                TriggerAnswer::AlreadyRunning { node: None, since: Some(since), epoch: Some(epoch) }
+            };
+            self.act(Action::AnswerTrigger(ticket, answer));
+        }
+    }
+
+    /// Which jobs are to be looked at now: those due, those whose grant needs it, those somebody asked for.
+    pub(super) fn to_look_at(&self, now: Mono) -> Vec<Slot> {
+        self.active_where(|job| {
+            let asked_for = !job.tickets.is_empty() && job.look_at <= now;
+            match &job.life {
+                Life::Due => true,
+                Life::Granted(Grant { intent, retry_at, .. }) => intent.is_none() && *retry_at <= now,
+                Life::Resting | Life::Contended(_) => asked_for,
+                Life::Wanted(_) | Life::Running(_) | Life::Ending(_) => false,
+            }
+        })
+    }
+}
+
+fn intent(due: Option<Due>, facts: &Facts) -> Intent {
+    let lost = facts.open_run().map(|epoch| Lost { epoch, died: !facts.mine });
+    Intent { due, seen: facts.epoch, lost }
+}
+
+fn later(server: Timestamp, length: Duration) -> Timestamp {
+    SignedDuration::try_from(length).ok().and_then(|length| server.checked_add(length).ok()).unwrap_or(server)
+}
+
+/// Sessions of ours name themselves.
+fn is_hourhand(application: Option<&str>) -> bool {
+    application.is_some_and(|name| name.starts_with("hourhand"))
+}

@@ -1,0 +1,197 @@
+//! The next question: the most urgent that the lives call for, for all jobs that need the same.
+
+use super::life::{Grant, Intent, Life};
+use super::session::State;
+use super::{Asked, Node, Now};
+use crate::claim::ClaimEvent;
+use crate::protocol::{Action, Question, Slot};
+use crate::time::Mono;
+
+impl Node {
+    pub(super) fn plan(&mut self, now: Now) {
+        if self.finished {
+            return;
+        }
+        match self.session.state {
+            State::Opening => {}
+            State::Closed { retry_at } => self.plan_closed(now, retry_at),
+            State::Open { .. } => self.plan_open(now),
+        }
+    }
+
+    fn plan_closed(&mut self, now: Now, retry_at: Mono) {
+        if !self.wants_session() {
+            return self.finish_if_done();
+        }
+        // The lock that a body of ours ran under is for the server to free, or for us once the body has ended: ending the
+        // former session earlier would let a successor start beside it.
+        let cut_off = self.active.iter().any(|slot| self.job(*slot).going().is_some());
+        if now.mono >= retry_at {
+            self.session.state = State::Opening;
+            self.act(Action::Connect { end_former: !cut_off });
+        }
+    }
+
+    fn plan_open(&mut self, now: Now) {
+        if self.asked.is_some() {
+            return;
+        }
+        match self.next_question(now) {
+            Some(question) => {
+                if matches!(question, Question::Ping(_)) {
+                    self.claim = self.claim.step(now.mono, ClaimEvent::PingSent, &self.spans);
+                }
+                self.asked = Some(Asked { question: question.clone(), at: now.mono });
+                self.act(Action::Ask(question));
+            }
+            None => self.close_if_at_rest(now),
+        }
+    }
+
+    /// Something calls for a session now.
+    pub(super) fn wants_session(&self) -> bool {
+        if self.shutting_down() {
+            return self.active.iter().any(|slot| matches!(self.job(*slot).life, Life::Ending(_)));
+        }
+        self.settings.resident || !self.session.registered || !self.status_tickets.is_empty() || self.wanted_by_a_job()
+    }
+
+    fn wanted_by_a_job(&self) -> bool {
+        self.active.iter().any(|slot| {
+            let job = self.job(*slot);
+            let life = match &job.life {
+                Life::Due | Life::Wanted(_) | Life::Granted(_) | Life::Ending(_) => true,
+                Life::Running(going) => going.stop.is_none_or(|stop| !stop.aborted),
+                Life::Contended(_) => job.holds.watch,
+                Life::Resting => false,
+            };
+            life || !job.tickets.is_empty()
+        })
+    }
+
+    /// The order is the order of urgency: what proves, records and lets go comes before what takes.
+    fn next_question(&mut self, now: Now) -> Option<Question> {
+        if self.session.doubt {
+            return Some(self.reconcile());
+        }
+        if self.claim.wants_ping(now.mono) {
+            return Some(Question::Ping(self.held_runs()));
+        }
+        if now.mono < self.session.quiet_until {
+            return None;
+        }
+        if !self.session.registered && !self.shutting_down() {
+            let first = if self.settings.migrate && !self.session.migrated { Question::Migrate } else { Question::Register };
+            return Some(first);
+        }
+        let (ends, alone) = self.ends_to_record(now);
+        if !ends.is_empty() {
+            return Some(Question::End { ends, alone });
+        }
+        self.let_go().or_else(|| self.settle_or_start(now.mono)).or_else(|| self.take(now.mono))
+    }
+
+    fn reconcile(&self) -> Question {
+        let locks = self.active_where(|job| job.holds.lock);
+        let watches = self.active_where(|job| job.holds.watch);
+        Question::Reconcile { locks, watches }
+    }
+
+    /// Every lock held, with its run's epoch (0: none yet).
+    fn held_runs(&self) -> Vec<(Slot, i64)> {
+        let held = self.active.iter().filter(|slot| self.job(**slot).holds.lock);
+        held.map(|slot| (*slot, self.job(*slot).going().map_or(0, |going| going.run.epoch))).collect()
+    }
+
+    fn let_go(&self) -> Option<Question> {
+        let locks = self.active_where(|job| job.holds.lock && !job.needs_lock());
+        if !locks.is_empty() {
+            return Some(Question::Unlock(locks));
+        }
+        let watches = self.active_where(|job| job.holds.watch && !job.needs_watch());
+        (!watches.is_empty()).then_some(Question::UnlockWatches(watches))
+    }
+
+    fn settle_or_start(&self, now: Mono) -> Option<Question> {
+        let mut starts = Vec::new();
+        for slot in &self.active {
+            let Life::Granted(Grant { intent: Some(intent), alone, retry_at, .. }) = &self.job(*slot).life else { continue };
+            if *retry_at > now {
+                continue;
+            }
+            if let Some(lost) = intent.lost {
+                return Some(Question::Settle { slot: *slot, epoch: lost.epoch, died: lost.died });
+            }
+            let start = self.start_of(*slot, intent);
+            if *alone {
+                return Some(Question::Start { starts: vec![start], alone: true });
+            }
+            starts.push(start);
+        }
+        (!starts.is_empty()).then_some(Question::Start { starts, alone: false })
+    }
+
+    /// Looks, locks, watches.
+    fn take(&mut self, now: Mono) -> Option<Question> {
+        let looks = if self.status_tickets.is_empty() { self.to_look_at(now) } else { self.slots().collect() };
+        self.status_in_flight.append(&mut self.status_tickets);
+        if !looks.is_empty() {
+            return Some(Question::Look(looks));
+        }
+        let locks = self.locks_to_try(now);
+        if !locks.is_empty() {
+            return Some(Question::TryLocks(locks));
+        }
+        let watches = self.active_where(|job| {
+            matches!(&job.life, Life::Contended(c) if !job.holds.watch && !c.outside && c.again_at <= now)
+        });
+        (!watches.is_empty()).then_some(Question::TryWatches(watches))
+    }
+
+    /// At most as many as there is room for bodies; those who watch have waited longest.
+    fn locks_to_try(&self, now: Mono) -> Vec<Slot> {
+        if self.out_of_locks_until.is_some_and(|until| until > now) {
+            return Vec::new();
+        }
+        let taken = self.active.iter().filter(|slot| self.job(**slot).needs_lock()).count();
+        let room = self.settings.runs_max.saturating_sub(taken);
+        let mut locks = self.active_where(|job| match &job.life {
+            Life::Wanted(Intent { .. }) => true,
+            Life::Contended(contention) => job.holds.watch && contention.again_at <= now,
+            Life::Resting | Life::Due | Life::Granted(_) | Life::Running(_) | Life::Ending(_) => false,
+        });
+        locks.retain(|slot| !self.job(*slot).holds.lock);
+        locks.truncate(room);
+        locks
+    }
+
+    /// Nothing at rest: with nothing due within the linger the session is let go.
+    fn close_if_at_rest(&mut self, now: Now) {
+        let busy = self.active.iter().any(|slot| {
+            let job = self.job(*slot);
+            let waits_outside = matches!(job.life, Life::Contended(_)) && !job.holds.watch;
+            let rests = matches!(job.life, Life::Resting) && job.holds == Default::default();
+            let only_unrecorded = rests && job.tickets.is_empty();
+            !(waits_outside || only_unrecorded)
+        });
+        if busy || (self.settings.resident && !self.shutting_down()) {
+            return;
+        }
+        let soon = self.calendar.first().and_then(|(at, _)| self.clock.until(now, *at));
+        if soon.is_some_and(|wait| wait <= self.settings.linger) && !self.shutting_down() {
+            return;
+        }
+        self.session.state = State::Closed { retry_at: now.mono };
+        self.act(Action::Close);
+        self.finish_if_done();
+    }
+
+    pub(super) fn finish_if_done(&mut self) {
+        let done = self.shutting_down()
+            && self.active.iter().all(|slot| matches!(self.job(*slot).life, Life::Resting | Life::Due));
+        if done && !self.finished {
+            self.finished = true;
+            self.act(Action::Finish);
+        }
+    }
+}

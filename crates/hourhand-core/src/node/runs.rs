@@ -1,0 +1,239 @@
+//! Runs: from the granted lock to the body, and stopping it.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+use super::life::{Going, Grant, Intent, Life, Lost, Stop};
+use super::{Node, Now};
+use crate::claim::ClaimEvent;
+use crate::outcome::{StopReason, Trigger};
+use crate::protocol::{Action, Notice, Proof, Slot, Start, StartAnswer, Started, Trouble, TroubleKind};
+use crate::time::Mono;
+
+/// How soon a start is tried again that did not come about.
+const START_AGAIN: Duration = Duration::from_secs(1);
+
+impl Node {
+    /// Locks were tried by a statement sent at `sent`.
+    pub(super) fn tried_locks(&mut self, now: Now, sent: Mono, answers: Vec<(Slot, Option<bool>)>) {
+        if answers.iter().any(|(_, granted)| granted.is_none()) {
+            return self.session_shared(now);
+        }
+        self.served(now);
+        for (slot, granted) in answers {
+            if granted == Some(true) {
+                self.job_mut(slot).holds.lock = true;
+                self.claim = self.claim.step(now.mono, ClaimEvent::Granted(sent), &self.spans);
+                self.granted(slot);
+            } else {
+                self.lock_refused(now, slot);
+            }
+        }
+    }
+
+    fn session_shared(&mut self, now: Now) {
+        self.say(Notice::SessionShared);
+        self.drop_session(now, "the session is shared");
+        self.session.state = super::session::State::Closed { retry_at: now.mono + Duration::from_secs(60) };
+    }
+
+    fn granted(&mut self, slot: Slot) {
+        let intent = match &self.job(slot).life {
+            Life::Wanted(intent) => Some(*intent),
+            // After waiting, what was seen is old: look first.
+            Life::Contended(_) => None,
+            // Nobody wants it any more (a shutdown came in between): it is let go.
+            Life::Resting | Life::Due | Life::Granted(_) | Life::Running(_) | Life::Ending(_) => {
+                return self.refresh_active(slot);
+            }
+        };
+        self.live(slot, Life::Granted(Grant::new(intent)));
+    }
+
+    fn lock_refused(&mut self, now: Now, slot: Slot) {
+        let watching = self.job(slot).holds.watch;
+        match &mut self.job_mut(slot).life {
+            Life::Wanted(Intent { due: Some(_), .. }) => {
+                let contention = super::life::Contention { again_at: now.mono, outside: false };
+                self.live(slot, Life::Contended(contention));
+            }
+            Life::Wanted(Intent { due: None, .. }) => self.refused_by_hand(now, slot),
+            Life::Contended(contention) if watching => contention.again_at = now.mono + Duration::from_secs(1),
+            Life::Contended(_)
+            | Life::Resting
+            | Life::Due
+            | Life::Granted(_)
+            | Life::Running(_)
+            | Life::Ending(_) => {}
+        }
+    }
+
+    /// The watches were tried: one node waits closely, the others look again later.
+    pub(super) fn tried_watches(&mut self, now: Now, answers: Vec<(Slot, Option<bool>)>) {
+        if answers.iter().any(|(_, granted)| granted.is_none()) {
+            return self.session_shared(now);
+        }
+        for (slot, granted) in answers {
+            let seed = self.draw();
+            let job = self.job_mut(slot);
+            job.holds.watch = granted == Some(true);
+            let wait = if job.holds.watch {
+                Duration::from_secs(1)
+            } else {
+                crate::backoff::spread(Duration::from_secs(40), seed)
+            };
+            if let Life::Contended(contention) = &mut job.life {
+                contention.again_at = now.mono + wait;
+                contention.outside = !job.holds.watch;
+            }
+            self.refresh_active(slot);
+        }
+    }
+
+    pub(super) fn refresh_active(&mut self, slot: Slot) {
+        if self.job(slot).is_active() {
+            self.active.insert(slot);
+        } else {
+            self.active.remove(&slot);
+        }
+    }
+
+    /// The start that a grant asks for now, if nothing is to be settled first.
+    pub(super) fn start_of(&self, slot: Slot, intent: &Intent) -> Start {
+        let trigger = intent.due.map_or(Trigger::Manual, |due| due.trigger);
+        let (skipped, skipped_for) = intent.due.map_or((0, None), |due| (due.skipped, due.skipped_for));
+        let occurrence = intent.due.map(|due| due.occurrence);
+        Start { slot, occurrence, seen: intent.seen, trigger, skipped, skipped_for }
+    }
+
+    pub(super) fn settled(&mut self, now: Now, slot: Slot, lost: Lost, found: Option<(u32, bool)>) {
+        if let Some((deaths, gave_up)) = found
+            && lost.died
+        {
+            self.job_mut(slot).gave_up |= gave_up;
+            self.say(Notice::HolderDied { slot, epoch: lost.epoch, deaths, gave_up });
+        }
+        let wait = if found.is_some() { Duration::ZERO } else { START_AGAIN };
+        self.look_again(slot, now.mono + wait);
+    }
+
+    /// Looks at the row again, under the lock.
+    fn look_again(&mut self, slot: Slot, retry_at: Mono) {
+        if let Life::Granted(grant) = &mut self.job_mut(slot).life {
+            grant.tried = grant.intent.take();
+            grant.retry_at = retry_at;
+        }
+    }
+
+    pub(super) fn started(&mut self, now: Now, starts: Vec<Start>, answers: Vec<StartAnswer>) {
+        for (start, answer) in starts.into_iter().zip(answers) {
+            match answer {
+                StartAnswer::Started(run) => self.run(now, &start, run),
+                StartAnswer::NotStarted => {
+                    let alone = matches!(&self.job(start.slot).life, Life::Granted(grant) if grant.alone);
+                    self.look_again(start.slot, if alone { now.mono + START_AGAIN } else { now.mono });
+                }
+                StartAnswer::NotOwned => return self.session_shared(now),
+            }
+        }
+    }
+
+    fn run(&mut self, now: Now, start: &Start, run: Started) {
+        let Start { slot, occurrence, trigger, skipped, .. } = *start;
+        let (epoch, takeover, since) = (run.epoch, run.takeover, run.started_at);
+        let timeout = self.job(slot).definition.timeout;
+        let times_out_at = timeout.and_then(|length| Duration::try_from(length).ok()).map(|length| now.mono + length);
+        self.job_mut(slot).said_row_locked = false;
+        self.live(slot, Life::Running(Going { run: run.clone(), occurrence, trigger, times_out_at, stop: None }));
+        self.say(Notice::RunStarted { slot, epoch, trigger, occurrence, takeover, skipped });
+        self.act(Action::StartBody { slot, occurrence, trigger, run });
+        self.answer_started(slot, trigger == Trigger::Manual, epoch, since);
+    }
+
+    /// A start (or what has to be settled before) was refused. It may have come about all the same: the look under the lock
+    /// shows it, as a run of our own session without an end.
+    pub(super) fn grants_refused(&mut self, now: Now, slots: impl Iterator<Item = Slot>, trouble: Trouble) {
+        for slot in slots {
+            let alone = matches!(&self.job(slot).life, Life::Granted(grant) if grant.alone || grant.intent.is_some_and(|i| i.lost.is_some()));
+            if alone && trouble.kind == TroubleKind::Cancelled && !self.job(slot).said_row_locked {
+                self.job_mut(slot).said_row_locked = true;
+                self.say(Notice::RowLocked(slot));
+            }
+            self.look_again(slot, now.mono + START_AGAIN);
+        }
+        if trouble.kind != TroubleKind::Cancelled {
+            self.say(Notice::Failed { what: "start", trouble });
+        }
+    }
+
+    pub(super) fn pinged(&mut self, now: Now, sent: Mono, asked: &[(Slot, i64)], proof: Proof) {
+        let complete = proof.marked && !proof.read_only && asked.iter().all(|(slot, _)| proof.owned.contains(slot));
+        self.claim = self.claim.step(now.mono, ClaimEvent::PingAnswered { sent, complete }, &self.spans);
+        if !complete {
+            let why = match (proof.marked, proof.read_only) {
+                (false, _) => "the session is not ours any more",
+                (true, true) => "the server has become read-only",
+                (true, false) => "the lock is gone from pg_locks",
+            };
+            return self.drop_session(now, why);
+        }
+        self.served(now);
+        for (slot, epoch) in asked {
+            if proof.cancelled.contains(epoch) {
+                self.stop(now, *slot, StopReason::Cancelled);
+            }
+        }
+    }
+
+    /// Tells a body to stop, for the first reason that comes; a lost lock shortens the grace of an earlier one.
+    pub(super) fn stop(&mut self, now: Now, slot: Slot, reason: StopReason) {
+        let own_grace = Duration::try_from(self.job(slot).definition.stop_grace).unwrap_or(Duration::ZERO);
+        let grace = match reason {
+            StopReason::LockLost => own_grace.min(self.spans.stop_max),
+            StopReason::Shutdown | StopReason::TimedOut | StopReason::Cancelled => own_grace,
+        };
+        let abort_at = now.mono + grace;
+        let Life::Running(going) = &mut self.job_mut(slot).life else { return };
+        let epoch = going.run.epoch;
+        match &mut going.stop {
+            Some(stop) => {
+                stop.abort_at = stop.abort_at.min(abort_at);
+                if reason == StopReason::LockLost {
+                    stop.reason = reason;
+                }
+            }
+            None => {
+                going.stop = Some(Stop { reason, abort_at, aborted: false });
+                self.act(Action::StopBody { slot, epoch, reason });
+            }
+        }
+    }
+
+    /// Stops accepting work; runs under way have the grace, less what stopping them takes.
+    pub(super) fn shut_down(&mut self, now: Now) {
+        if self.shutdown_since.is_some() {
+            return;
+        }
+        self.shutdown_since = Some(now.mono);
+        for slot in self.slots() {
+            self.answer_tickets(slot, &crate::protocol::TriggerAnswer::ShuttingDown);
+            match &self.job(slot).life {
+                Life::Running(_) | Life::Ending(_) => {}
+                Life::Resting | Life::Due | Life::Wanted(_) | Life::Granted(_) | Life::Contended(_) => {
+                    self.rest_until(slot, None);
+                }
+            }
+        }
+    }
+
+    /// When the runs under way are told to stop, after a shutdown began at `since`.
+    pub(super) fn drain_until(&self, since: Mono) -> Mono {
+        let graces = self.active.iter().filter(|slot| self.job(**slot).going().is_some());
+        let longest = graces.map(|slot| self.job(*slot).definition.stop_grace).max().unwrap_or(SignedDuration::ZERO);
+        let longest = Duration::try_from(longest).unwrap_or(Duration::ZERO);
+        // What is left after stopping is for recording.
+        let reserve = self.settings.shutdown_grace / 10;
+        since + self.settings.shutdown_grace.saturating_sub(longest + reserve)
+    }
+}

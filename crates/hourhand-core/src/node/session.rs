@@ -1,0 +1,246 @@
+//! The life of the session: wanted, opening, open, lost, wanted again.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::life::{Contention, Holds, Life};
+use super::{Node, Now};
+use crate::backoff::{reconnect_wait, spread};
+use crate::claim::{Claim, ClaimEvent};
+use crate::outcome::StopReason;
+use crate::protocol::{Action, Notice, Question, Slot, TriggerAnswer, Trouble, TroubleKind};
+use crate::time::Mono;
+
+/// A node's clock that differs more than this from the server's is worth a word.
+const CLOCK_OFF_FROM: SignedDuration = SignedDuration::from_secs(1);
+
+/// What is known of the session.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) state: State,
+    /// The schema was made (if this node makes it), the definitions are registered.
+    pub(super) migrated: bool,
+    pub(super) registered: bool,
+    /// An acquisition may have taken what nobody knows of.
+    pub(super) doubt: bool,
+    /// A statement failed: no further one before then.
+    pub(super) quiet_until: Mono,
+    pub(super) trouble: Option<Trouble>,
+    trouble_since: Option<Mono>,
+    tries: u32,
+    said_clock_off: bool,
+}
+
+/// Whether there is a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// None, and none is tried for before then.
+    Closed { retry_at: Mono },
+    /// On its way.
+    Opening,
+    /// There, with its backend's process id.
+    Open { pid: i32 },
+}
+
+impl Session {
+    pub(super) fn new() -> Session {
+        Session {
+            state: State::Closed { retry_at: Mono::default() },
+            migrated: false,
+            registered: false,
+            doubt: false,
+            quiet_until: Mono::default(),
+            trouble: None,
+            trouble_since: None,
+            tries: 0,
+            said_clock_off: false,
+        }
+    }
+
+    pub(super) fn pid(&self) -> Option<i32> {
+        match self.state {
+            State::Open { pid } => Some(pid),
+            State::Closed { .. } | State::Opening => None,
+        }
+    }
+}
+
+impl Node {
+    pub(super) fn connected(&mut self, now: Now, server: Timestamp, pid: i32) {
+        self.session.state = State::Open { pid };
+        self.session.doubt = false;
+        self.session.quiet_until = now.mono;
+        self.claim = Claim::None;
+        self.learn_clock(now, server);
+    }
+
+    /// Takes the server's time, and says once when the node's own is far from it.
+    pub(super) fn learn_clock(&mut self, now: Now, server: Timestamp) {
+        self.clock.learn(now, server);
+        let Some(offset) = self.clock.offset() else { return };
+        let off = offset.abs() >= CLOCK_OFF_FROM;
+        if off && !self.session.said_clock_off {
+            self.say(Notice::ClockOff(offset));
+        }
+        self.session.said_clock_off = off;
+    }
+
+    pub(super) fn connect_failed(&mut self, now: Now, trouble: Trouble) {
+        let wait = match trouble.kind {
+            // Nobody mends these within a second, and each try stands in the server's log.
+            TroubleKind::Refused | TroubleKind::Incompatible => spread(Duration::from_secs(60), self.draw()),
+            TroubleKind::Unreachable
+            | TroubleKind::TooManyConnections
+            | TroubleKind::TimedOut
+            | TroubleKind::Cancelled
+            | TroubleKind::OutOfLocks
+            | TroubleKind::NotMigrated
+            | TroubleKind::Forbidden
+            | TroubleKind::Other => reconnect_wait(self.session.tries, self.settings.seed),
+        };
+        self.session.state = State::Closed { retry_at: now.mono + wait };
+        self.session.tries = self.session.tries.saturating_add(1);
+        self.trouble(now, trouble);
+    }
+
+    /// The server ended the session, or the way to it is gone: whatever it held is no longer ours.
+    pub(super) fn closed(&mut self, now: Now, trouble: Trouble) {
+        self.asked = None;
+        self.status_tickets.append(&mut self.status_in_flight);
+        let tries = self.session.tries;
+        let wait = if tries == 0 { Duration::ZERO } else { reconnect_wait(tries, self.settings.seed) };
+        self.session.state = State::Closed { retry_at: now.mono + wait };
+        self.session.tries = tries.saturating_add(1);
+        self.claim = self.claim.step(now.mono, ClaimEvent::Closed, &self.spans);
+        self.nothing_held(now, &trouble.text);
+        // At rest it is nobody's loss: the next visit opens another.
+        if self.wants_session() {
+            self.trouble(now, trouble);
+        }
+    }
+
+    /// Throws the session away ourselves.
+    pub(super) fn drop_session(&mut self, now: Now, why: &str) {
+        self.asked = None;
+        self.status_tickets.append(&mut self.status_in_flight);
+        self.session.state = State::Closed { retry_at: now.mono };
+        self.claim = Claim::None;
+        self.nothing_held(now, why);
+        self.act(Action::Close);
+    }
+
+    /// Lock lost: stops the bodies, unlocks nothing.
+    fn nothing_held(&mut self, now: Now, why: &str) {
+        for slot in self.active.clone() {
+            let held = std::mem::take(&mut self.job_mut(slot).holds);
+            let lost = self.job(slot).going().filter(|_| held.lock).map(|going| going.run.epoch);
+            if let Some(epoch) = lost {
+                self.say(Notice::LockLost { slot, epoch, why: why.to_owned() });
+                self.stop(now, slot, StopReason::LockLost);
+            }
+            match &self.job(slot).life {
+                Life::Granted(_) | Life::Wanted(_) => self.live(slot, Life::Due),
+                Life::Contended(contention) => {
+                    let again_at = contention.again_at.max(now.mono);
+                    self.live(slot, Life::Contended(Contention { again_at, outside: true }));
+                }
+                Life::Resting | Life::Due | Life::Running(_) | Life::Ending(_) => self.refresh_unless_resting(slot, held),
+            }
+        }
+    }
+
+    fn refresh_unless_resting(&mut self, slot: Slot, held: Holds) {
+        let resting = matches!(self.job(slot).life, Life::Resting);
+        if resting && held != Holds::default() {
+            // It was about to let go; its place in the calendar stays.
+            let at = self.job(slot).calendar_at;
+            self.rest_until(slot, at);
+        }
+    }
+
+    /// A statement, or the connection, came to nothing: said once, until the database serves again. Whoever waits for an
+    /// answer gets it now.
+    pub(super) fn trouble(&mut self, now: Now, trouble: Trouble) {
+        for slot in self.active_where(|job| !job.tickets.is_empty()) {
+            self.answer_tickets(slot, &TriggerAnswer::Unreachable(trouble.clone()));
+        }
+        let waiting = std::mem::take(&mut self.status_tickets);
+        for ticket in std::mem::take(&mut self.status_in_flight).into_iter().chain(waiting) {
+            self.act(Action::AnswerStatus(ticket, Err(trouble.clone())));
+        }
+        let said = self.session.trouble.as_ref().is_some_and(|before| before.kind == trouble.kind);
+        if !said {
+            self.say(Notice::Unavailable(trouble.clone()));
+        }
+        self.session.trouble_since.get_or_insert(now.mono);
+        self.session.trouble = Some(trouble);
+    }
+
+    /// A visit got its answer: all is well again.
+    pub(super) fn served(&mut self, now: Now) {
+        self.session.tries = 0;
+        self.session.trouble = None;
+        if let Some(since) = self.session.trouble_since.take() {
+            self.say(Notice::Available(now.mono - since));
+        }
+    }
+
+    /// An acquisition came to nothing, or to nobody knows what. With no run on the session it is thrown away; otherwise it is
+    /// asked what it holds, and the runs go on.
+    pub(super) fn doubt(&mut self, now: Now, why: &str) {
+        if self.active.iter().any(|slot| self.job(*slot).holds.lock) {
+            self.session.doubt = true;
+        } else {
+            self.drop_session(now, why);
+        }
+    }
+
+    /// What a question in flight is about decides what its failure means.
+    pub(super) fn refused(&mut self, now: Now, trouble: Trouble) {
+        let Some(asked) = self.asked.take() else { return };
+        self.session.quiet_until = now.mono + spread(Duration::from_millis(500), self.draw());
+        match asked.question {
+            // Whatever belief there is has a deadline of its own; the next ping is due soon enough.
+            Question::Ping(_) => self.session.quiet_until = now.mono + self.spans.ping_interval / 2,
+            Question::TryLocks(_) | Question::TryWatches(_) => self.acquisition_refused(now, trouble),
+            Question::Start { starts, .. } => {
+                self.grants_refused(now, starts.iter().map(|start| start.slot), trouble);
+            }
+            Question::Settle { slot, .. } => self.grants_refused(now, [slot].into_iter(), trouble),
+            Question::End { ends, .. } => self.ends_refused(now, &ends, trouble),
+            Question::Unlock(_) | Question::UnlockWatches(_) | Question::Reconcile { .. } => {
+                self.drop_session(now, &trouble.text);
+                self.trouble(now, trouble);
+            }
+            Question::Migrate | Question::Register | Question::Look(_) => self.visit_refused(now, trouble),
+        }
+    }
+
+    fn acquisition_refused(&mut self, now: Now, trouble: Trouble) {
+        self.doubt(now, &trouble.text);
+        if trouble.kind == TroubleKind::OutOfLocks {
+            if self.out_of_locks_until.is_none() {
+                self.say(Notice::OutOfLocks);
+            }
+            self.out_of_locks_until = Some(now.mono + spread(Duration::from_secs(2), self.draw()));
+            return;
+        }
+        self.trouble(now, trouble);
+    }
+
+    /// Nothing can be read or registered: the database is there, but does not serve us. Tried again with growing waits.
+    fn visit_refused(&mut self, now: Now, trouble: Trouble) {
+        self.session.tries = self.session.tries.saturating_add(1);
+        let wait = reconnect_wait(self.session.tries.max(3), self.settings.seed);
+        self.session.quiet_until = now.mono + wait;
+        if trouble.kind == TroubleKind::NotMigrated {
+            self.session.registered = false;
+        }
+        self.trouble(now, trouble);
+        if !self.holds_any_lock() {
+            self.drop_session(now, "nothing to be had");
+            self.session.state = State::Closed { retry_at: now.mono + wait };
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What time alone changes.
+
+use std::time::Duration;
+
+use super::life::{Grant, Life};
+use super::session::State;
+use super::{Node, Now};
+use crate::claim::{Claim, ClaimEvent};
+use crate::outcome::{BodyEnd, StopReason};
+use crate::protocol::{Action, Notice, Slot};
+use crate::time::Mono;
+
+/// No sleep is longer: a suspended laptop or a stepped clock costs one piece.
+const SLEEP_MAX: Duration = Duration::from_secs(30);
+/// How long a body that was aborted and goes on keeps its lock.
+const ABANDON_AFTER: Duration = Duration::from_secs(60);
+
+impl Node {
+    pub(super) fn let_time_pass(&mut self, now: Now) {
+        self.trust(now);
+        self.wake_the_due(now);
+        self.stop_what_takes_too_long(now);
+        self.give_up_recording(now.mono);
+        self.look_again_outside(now.mono);
+        if self.out_of_locks_until.is_some_and(|until| until <= now.mono) {
+            self.out_of_locks_until = None;
+        }
+        self.end_of_shutdown(now);
+    }
+
+    /// Ends a claim whose deadline is past.
+    fn trust(&mut self, now: Now) {
+        self.claim = self.claim.step(now.mono, ClaimEvent::Tick, &self.spans);
+        if self.claim == Claim::Lost {
+            if matches!(self.session.state, State::Open { .. }) {
+                self.drop_session(now, "no answer to a ping within the time of trust");
+            }
+            self.claim = Claim::None;
+        }
+    }
+
+    /// Moves what is due from the calendar into the active set.
+    fn wake_the_due(&mut self, now: Now) {
+        let Some(server) = self.clock.estimate(now) else { return };
+        while let Some((at, slot)) = self.calendar.first().copied() {
+            if at > server {
+                break;
+            }
+            self.live(slot, Life::Due);
+        }
+    }
+
+    fn stop_what_takes_too_long(&mut self, now: Now) {
+        let drained = self.shutdown_since.is_some_and(|since| now.mono >= self.drain_until(since));
+        for slot in self.active_where(|job| job.going().is_some()) {
+            let Some(going) = self.job(slot).going() else { continue };
+            let (epoch, stop) = (going.run.epoch, going.stop);
+            let late = going.times_out_at.is_some_and(|at| now.mono >= at);
+            match stop {
+                None if drained => self.stop(now, slot, StopReason::Shutdown),
+                None if late => self.stop(now, slot, StopReason::TimedOut),
+                None => {}
+                Some(stop) if !stop.aborted && now.mono >= stop.abort_at => {
+                    self.mark_aborted(slot);
+                    self.act(Action::AbortBody { slot, epoch });
+                }
+                Some(stop) if stop.aborted && now.mono >= stop.abort_at + ABANDON_AFTER => self.abandon(now, slot, epoch),
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn mark_aborted(&mut self, slot: Slot) {
+        if let Life::Running(going) = &mut self.job_mut(slot).life
+            && let Some(stop) = &mut going.stop
+        {
+            stop.aborted = true;
+        }
+    }
+
+    /// The body blocks: its run is recorded and let go, and no other begins here until its task has ended.
+    fn abandon(&mut self, now: Now, slot: Slot, epoch: i64) {
+        let reason = self.job(slot).going().and_then(|going| going.stop).map(|stop| stop.reason);
+        self.job_mut(slot).stuck = Some(epoch);
+        self.say(Notice::BodyStuck { slot, epoch });
+        self.end_run(now, slot, BodyEnd::Aborted, reason);
+    }
+
+    /// Those who wait without the watch look again after their while.
+    fn look_again_outside(&mut self, now: Mono) {
+        let ready = self.active_where(|job| {
+            matches!(&job.life, Life::Contended(c) if c.outside && !job.holds.watch && c.again_at <= now)
+        });
+        for slot in ready {
+            self.live(slot, Life::Due);
+        }
+    }
+
+    /// What is not finished within the grace is left: the locks go with the session, and a later start finds the run lost.
+    fn end_of_shutdown(&mut self, now: Now) {
+        let Some(since) = self.shutdown_since else { return };
+        if now.mono >= since + self.settings.shutdown_grace && !self.finished {
+            for slot in self.active_where(|job| matches!(job.life, Life::Ending(_))) {
+                let trouble = self.session.trouble.clone();
+                let Life::Ending(ending) = &self.job(slot).life else { continue };
+                let epoch = ending.epoch;
+                self.say(Notice::Unrecorded { slot, epoch, trouble });
+            }
+            self.finished = true;
+            self.act(Action::Close);
+            self.act(Action::Finish);
+        }
+    }
+
+    /// How long the node may sleep, if nothing happens.
+    pub fn wakes_in(&self, now: Now) -> Duration {
+        let calendar = self.calendar.first().and_then(|(at, _)| self.clock.until(now, *at));
+        let session = match self.session.state {
+            State::Closed { retry_at } => Some(retry_at),
+            State::Opening => None,
+            State::Open { .. } => Some(self.session.quiet_until),
+        };
+        let shutdown = self.shutdown_since.map(|since| since + self.settings.shutdown_grace);
+        let drain = self.shutdown_since.map(|since| self.drain_until(since));
+        let jobs = self.active.iter().filter_map(|slot| self.job_wakes_at(*slot)).min();
+        let monos = [session, self.claim.wakes_at(), shutdown, drain, jobs, self.out_of_locks_until];
+        let ahead = monos.into_iter().flatten().filter(|at| *at > now.mono).map(|at| at - now.mono);
+        ahead.chain(calendar).min().unwrap_or(SLEEP_MAX).min(SLEEP_MAX)
+    }
+
+    fn job_wakes_at(&self, slot: Slot) -> Option<Mono> {
+        let job = self.job(slot);
+        let life = match &job.life {
+            Life::Resting | Life::Due | Life::Wanted(_) => None,
+            Life::Granted(Grant { retry_at, .. }) => Some(*retry_at),
+            Life::Running(going) => match going.stop {
+                Some(stop) if stop.aborted => Some(stop.abort_at + ABANDON_AFTER),
+                Some(stop) => Some(stop.abort_at),
+                None => going.times_out_at,
+            },
+            Life::Ending(ending) => Some(ending.retry_at.max(ending.since).min(ending.since + self.spans.ttl)),
+            Life::Contended(contention) => Some(contention.again_at),
+        };
+        let tickets = (!job.tickets.is_empty()).then_some(job.look_at);
+        let unrecorded = job.unrecorded.as_ref().map(|ending| ending.retry_at);
+        [life, tickets, unrecorded].into_iter().flatten().min()
+    }
+}

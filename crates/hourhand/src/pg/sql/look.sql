@@ -1,0 +1,27 @@
+-- What the database knows of these jobs, read before a decision: the row, who holds the lock, pause and lease.
+-- pg_locks is read once for all jobs: a look into it takes every partition of the lock table.
+-- $1 names
+with locks as materialized (
+  select ((l.classid::bigint << 32) | l.objid::bigint) as key, l.pid
+  from pg_locks l
+  where l.locktype = 'advisory' and l.granted and l.mode = 'ExclusiveLock' and l.objsubid = 1
+    and l.database = (select oid from pg_database where datname = current_database())
+)
+select j.name, clock_timestamp() as now,
+  j.epoch, j.ended_epoch, j.handled_until, j.covered_until, d.counts_from,
+  j.open_for, j.attempts, j.deaths, j.not_before,
+  j.node, j.started_at, j.scheduled_for, j.trigger, j.last_outcome, j.last_success_at,
+  coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false) as paused, p.resumed_at,
+  h.pid as holder_pid, a.application_name as holder_application,
+  -- Running: the lock is held by the session that the row names, and the end of that run is not recorded. The start of
+  -- another role's session may be invisible; then its pid has to do.
+  coalesce(j.epoch > j.ended_epoch and h.pid = j.pid
+    and (a.backend_start is null or a.backend_start = j.backend_start), false) as running,
+  j.pid = pg_backend_pid()
+    and j.backend_start = (select s.backend_start from pg_stat_activity s where s.pid = pg_backend_pid()) as mine
+from unnest($1::text[]) as w(name)
+join {schema}.job j on j.name = w.name
+left join {schema}.definition d on d.job = j.name
+left join {schema}.pause p on p.job = j.name
+left join lateral (select k.pid from locks k where k.key = j.key limit 1) h on true
+left join pg_stat_activity a on a.pid = h.pid

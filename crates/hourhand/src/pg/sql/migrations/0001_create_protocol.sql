@@ -1,0 +1,269 @@
+-- The tables of the protocol and the functions that any client, in any language, may call in its own transaction.
+-- `{schema}` is replaced by the quoted name of the schema. Additive only from here on: an old node works on a newer schema.
+
+-- One row a job. Touched only by settle, start, end, complete, advance (and the operator's window and forget): it is the
+-- row that `fence` locks, so whatever else a job has to remember stands in rows of its own, or an open fence would block it.
+-- Invariant: no foreign key points here. Its lock would make the row's xmax a multixact, and a blocker could not be found.
+create table {schema}.job (
+  name text primary key,
+  key bigint not null unique,
+  -- Facts of the newest start. They never say whether the run still goes on: the lock does.
+  epoch bigint not null default 0,
+  node text,
+  pid int,
+  backend_start timestamptz,
+  started_at timestamptz,
+  scheduled_for timestamptz,
+  trigger text,
+  attempt int,
+  takeover int,
+  window_from timestamptz,
+  window_until timestamptz,
+  -- Facts of the newest recorded end.
+  ended_epoch bigint not null default 0,
+  last_outcome text,
+  last_success_at timestamptz,
+  -- What needs no further run, and how far outside data is covered.
+  handled_until timestamptz not null,
+  covered_until timestamptz not null,
+  -- Counters of the occurrence that is still open; a manual run in between leaves them alone.
+  open_for timestamptz,
+  attempts int not null default 0,
+  deaths int not null default 0,
+  not_before timestamptz
+) with (fillfactor = 50);
+
+create table {schema}.definition (
+  job text primary key,
+  body jsonb not null,
+  counts_from timestamptz not null,
+  registered_at timestamptz not null default clock_timestamp()
+);
+
+create table {schema}.pause (
+  job text primary key,
+  active boolean not null,
+  until timestamptz,
+  reason text,
+  actor text,
+  resumed_at timestamptz
+);
+
+-- A cancel names the epoch it means; for any other run it is void.
+create table {schema}.cancel (
+  job text primary key,
+  epoch bigint not null,
+  actor text
+);
+
+create table {schema}.request (
+  id bigint generated always as identity primary key,
+  job text not null,
+  kind text not null,
+  asked_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz not null
+);
+
+-- Every job has its lease row from registration on, so that a start of either kind can lock it: a lease that does not
+-- exist cannot be locked, and both kinds of exclusion would run at once.
+create table {schema}.lease (
+  job text primary key,
+  holder text,
+  token uuid,
+  epoch bigint,
+  expires_at timestamptz not null default '-infinity'
+) with (fillfactor = 50);
+
+create table {schema}.history (
+  id bigint generated always as identity primary key,
+  job text not null,
+  epoch bigint,
+  trigger text,
+  scheduled_for timestamptz,
+  started_at timestamptz,
+  ended_at timestamptz not null default clock_timestamp(),
+  outcome text not null,
+  reason text,
+  count bigint,
+  attempt int,
+  takeover int,
+  window_from timestamptz,
+  window_until timestamptz,
+  node text,
+  error text,
+  output text
+);
+-- The first recorded end of an epoch stands. A skip has no epoch.
+create unique index history_epoch on {schema}.history (job, epoch);
+-- An occurrence succeeds at most once; manual runs and backfills are outside.
+create unique index history_once on {schema}.history (job, scheduled_for)
+  where outcome = 'succeeded' and trigger in ('schedule', 'catch_up', 'retry');
+create index history_pages on {schema}.history (job, id);
+
+-- Whether this very backend owns the key in the one-bigint form.
+create function {schema}.owns(p_key bigint) returns boolean
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+  select exists (
+    select from pg_locks l
+    where l.locktype = 'advisory' and l.granted and l.mode = 'ExclusiveLock' and l.objsubid = 1
+      and l.database = (select oid from pg_database where datname = current_database())
+      and ((l.classid::bigint << 32) | l.objid::bigint) = p_key
+      and l.pid = pg_backend_pid())
+$$;
+
+-- The key of a registered job, for a client that wants to take its lock.
+create function {schema}.key(p_job text) returns bigint
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare found_key bigint;
+begin
+  select j.key into found_key from {schema}.job j where j.name = p_job;
+  if not found then
+    raise exception 'job % is not registered', p_job using errcode = 'HH003';
+  end if;
+  return found_key;
+end $$;
+
+create function {schema}.superseded(p_job text, p_epoch bigint) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception 'run % of job % is not the current one', p_epoch, p_job
+    using errcode = 'HH001', hint = 'a later run has started, or the end of this one is recorded: roll back and stop';
+end $$;
+
+-- Lets the caller's transaction commit only while its run is the current one. To be called last, just before COMMIT.
+-- FOR NO KEY UPDATE: with FOR SHARE overlapping stale fences starve the successor, and two completes deadlock.
+create function {schema}.fence(p_job text, p_epoch bigint) returns void
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if pg_current_xact_id_if_assigned() is null then
+    raise warning 'hourhand: fence: this transaction has written nothing yet: call it last, inside the transaction';
+  end if;
+  perform from {schema}.job j
+    where j.name = p_job and j.epoch = p_epoch and j.ended_epoch < p_epoch
+    for no key update;
+  if not found then
+    perform {schema}.superseded(p_job, p_epoch);
+  end if;
+end $$;
+
+-- Records the success of a run atomically with the data that the caller's transaction writes.
+create function {schema}.complete(p_job text, p_epoch bigint) returns void
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  r {schema}.job;
+  at timestamptz := clock_timestamp();
+begin
+  update {schema}.job j set
+    ended_epoch = p_epoch, last_outcome = 'succeeded', last_success_at = at,
+    covered_until = case when j.window_from <= j.covered_until
+      then greatest(j.covered_until, j.window_until) else j.covered_until end
+  where j.name = p_job and j.epoch = p_epoch and j.ended_epoch < p_epoch
+  returning j.* into r;
+  if not found then
+    perform {schema}.superseded(p_job, p_epoch);
+  end if;
+  if r.trigger in ('schedule', 'catch_up', 'retry') then
+    update {schema}.job j set
+      handled_until = greatest(j.handled_until, j.scheduled_for),
+      open_for = null, attempts = 0, deaths = 0, not_before = null
+    where j.name = p_job;
+  end if;
+  -- No ON CONFLICT: a second success of the occurrence must fail the caller's transaction.
+  insert into {schema}.history (job, epoch, trigger, scheduled_for, started_at, ended_at, outcome, attempt, takeover,
+    window_from, window_until, node)
+  values (r.name, r.epoch, r.trigger, r.scheduled_for, r.started_at, at, 'succeeded', r.attempt, r.takeover,
+    r.window_from, r.window_until, r.node);
+end $$;
+
+-- A checkpoint: moves the start of the next window, together with the data the caller's transaction writes, and fences.
+-- Never past the run's own window, or a span that nobody has read would count as covered.
+create function {schema}.advance(p_job text, p_epoch bigint, p_until timestamptz) returns void
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_until is null then
+    raise exception 'hourhand: advance: until is null' using errcode = '22004';
+  end if;
+  update {schema}.job j set covered_until = case when j.window_from <= j.covered_until
+      then greatest(j.covered_until, least(p_until, j.window_until)) else j.covered_until end
+  where j.name = p_job and j.epoch = p_epoch and j.ended_epoch < p_epoch;
+  if not found then
+    perform {schema}.superseded(p_job, p_epoch);
+  end if;
+end $$;
+
+-- Takes note of a run that ended without a word, and starts nothing. The only place that counts deaths.
+-- The first death leaves the occurrence due at once, the second after 30 s, the third in a row handles it as failed. Only an
+-- end recorded by a run's own node (p_died = false is one) sets the count back, so it goes on across occurrences.
+create function {schema}.settle(p_job text, p_epoch bigint, p_died boolean)
+returns table (deaths int, gave_up boolean)
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  r {schema}.job;
+  at timestamptz := clock_timestamp();
+  dead int;
+  gives_up boolean := false;
+begin
+  -- Row first, history second, like every transaction of ours. The lock proves that the run is over: its session is gone.
+  select j.* into r from {schema}.job j
+    where j.name = p_job and j.epoch = p_epoch and j.epoch > j.ended_epoch
+    for no key update;
+  if not found or not {schema}.owns(r.key) then
+    return;
+  end if;
+  if r.scheduled_for is null or r.trigger not in ('schedule', 'catch_up', 'retry') then
+    dead := r.deaths;
+    update {schema}.job j set ended_epoch = r.epoch, last_outcome = 'lost' where j.name = p_job;
+  else
+    dead := case when p_died then r.deaths + 1 else 0 end;
+    gives_up := dead >= 3;
+    update {schema}.job j set
+      ended_epoch = r.epoch, last_outcome = case when gives_up then 'failed' else 'lost' end,
+      deaths = dead,
+      open_for = case when gives_up then null else r.scheduled_for end,
+      attempts = case when gives_up then 0 else r.attempts end,
+      not_before = case when dead >= 2 then at + interval '30 s' end,
+      handled_until = case when gives_up then greatest(r.handled_until, r.scheduled_for) else r.handled_until end
+    where j.name = p_job;
+  end if;
+  insert into {schema}.history (job, epoch, trigger, scheduled_for, started_at, ended_at, outcome, attempt, takeover,
+    window_from, window_until, node, error)
+  values (r.name, r.epoch, r.trigger, r.scheduled_for, r.started_at, at, case when gives_up then 'failed' else 'lost' end,
+    r.attempt, r.takeover, r.window_from, r.window_until, r.node,
+    case when gives_up then format('holder died %s times', dead) end)
+  on conflict (job, epoch) do nothing;
+  return query select dead, gives_up;
+end $$;
+
+-- A manual run by a session that holds the job's key, in any language. It ends by `complete`, or is lost with its session.
+create function {schema}.begin(p_job text)
+returns table (epoch bigint, window_from timestamptz, window_until timestamptz)
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  r {schema}.job;
+  at timestamptz := clock_timestamp();
+begin
+  if not {schema}.owns({schema}.key(p_job)) then
+    raise exception 'this session does not hold the key of job %', p_job using errcode = 'HH002',
+      hint = 'take it first, in this very session: select pg_try_advisory_lock(key(job))';
+  end if;
+  select j.* into r from {schema}.job j where j.name = p_job for no key update;
+  perform from {schema}.lease l where l.job = p_job and l.expires_at > at for no key update;
+  if found then
+    raise exception 'job % runs under a lease', p_job using errcode = 'HH002';
+  end if;
+  if r.epoch > r.ended_epoch then
+    perform {schema}.settle(p_job, r.epoch, true);
+  end if;
+  return query update {schema}.job j set
+    epoch = greatest(j.epoch + 1, (extract(epoch from at) * 1000000)::bigint),
+    node = 'sql', pid = pg_backend_pid(),
+    backend_start = (select a.backend_start from pg_stat_activity a where a.pid = pg_backend_pid()),
+    started_at = at, scheduled_for = null, trigger = 'manual', attempt = 1, takeover = 0,
+    window_from = j.covered_until, window_until = greatest(j.covered_until, at)
+  where j.name = p_job
+  returning j.epoch, j.window_from, j.window_until;
+end $$;
+
+-- EXECUTE is everybody's by default.
+revoke all on all functions in schema {schema} from public;

@@ -1,0 +1,72 @@
+-- Starts runs, one row a job, for all jobs whose lock was granted. The re-check stands in the WHERE of this one statement,
+-- begun after the locks were granted, on the columns of the locked row: after waiting for a row PostgreSQL re-reads the row,
+-- but answers sub-queries (of history, say) from the old snapshot, and an occurrence would be repeated.
+--   j.epoch = s.epoch     s is the same row in the snapshot: what changed since is not started, but tried again
+--   j.epoch = w.seen      the row the node decided upon
+--   j.epoch = ended_epoch a run without an end is settled first, by a statement of its own
+--   lease                 no other kind of exclusion runs it; its row is locked too, so that no renewal slips in between
+--   own                   this backend holds the key: if the pooler probe was fooled, nothing starts
+-- $1 names, $2 occurrences (null: by hand), $3 epochs seen, $4 triggers, $5 lookbacks in seconds, $6 skipped before, $7 the
+-- newest of those, $8 node
+with own as materialized (
+  select ((l.classid::bigint << 32) | l.objid::bigint) as key
+  from pg_locks l
+  where l.locktype = 'advisory' and l.granted and l.mode = 'ExclusiveLock' and l.objsubid = 1
+    and l.database = (select oid from pg_database where datname = current_database())
+    and l.pid = pg_backend_pid()
+),
+want as materialized (
+  select * from unnest($1::text[], $2::timestamptz[], $3::bigint[], $4::text[], $5::float8[], $6::bigint[], $7::timestamptz[])
+    as w(name, occurrence, seen, trigger, lookback, skipped, skipped_for)
+),
+ready as (
+  select j.*, w.occurrence, w.trigger as wanted_trigger, w.lookback, w.skipped, w.skipped_for,
+    clock_timestamp() as at
+  from want w
+  join {schema}.job s on s.name = w.name
+  join {schema}.job j on j.name = w.name
+  join {schema}.lease l on l.job = w.name
+  left join {schema}.pause p on p.job = w.name
+  where j.epoch = s.epoch and j.epoch = w.seen and j.epoch = j.ended_epoch
+    and (w.occurrence is null or (
+      j.handled_until < w.occurrence
+      and (p.resumed_at is null or p.resumed_at < w.occurrence)
+      and (j.not_before is null or j.not_before <= clock_timestamp()
+        or (j.open_for is distinct from w.occurrence and j.deaths = 0))))
+    and not coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false)
+    and l.expires_at <= clock_timestamp()
+    and j.key in (select o.key from own o)
+  order by j.name
+  for no key update of j, l skip locked
+),
+started as (
+  update {schema}.job j set
+    -- Never repeats: also outlives a restore, and a failover that lost commits.
+    epoch = greatest(r.epoch + 1, (extract(epoch from r.at) * 1000000)::bigint),
+    ended_epoch = r.epoch,
+    node = $8::text, pid = pg_backend_pid(),
+    backend_start = (select a.backend_start from pg_stat_activity a where a.pid = pg_backend_pid()),
+    started_at = r.at, scheduled_for = r.occurrence, trigger = r.wanted_trigger,
+    attempt = case when r.occurrence is null or r.open_for is distinct from r.occurrence then 1 else r.attempts + 1 end,
+    takeover = case when r.occurrence is null or r.open_for is distinct from r.occurrence then 0 else r.deaths end,
+    window_from = r.covered_until - make_interval(secs => r.lookback),
+    window_until = greatest(r.covered_until - make_interval(secs => r.lookback), r.at),
+    -- Counters of the open occurrence: a newer one begins with fresh attempts; deaths go on across occurrences.
+    attempts = case when r.occurrence is null or r.open_for is not distinct from r.occurrence then r.attempts else 0 end,
+    open_for = coalesce(r.occurrence, r.open_for),
+    not_before = case when r.occurrence is null then r.not_before end
+  from ready r
+  where j.name = r.name
+  returning j.name, j.epoch, j.attempt, j.takeover, j.window_from, j.window_until, j.started_at
+),
+skips as (
+  insert into {schema}.history (job, scheduled_for, outcome, reason, count, node)
+  select r.name, r.skipped_for, 'skipped', 'coalesced', r.skipped, $8::text
+  from ready r join started s on s.name = r.name
+  where r.skipped > 0
+)
+select w.name, t.epoch, t.attempt, t.takeover, t.window_from, t.window_until, t.started_at,
+  j.key in (select o.key from own o) as owned
+from want w
+join {schema}.job j on j.name = w.name
+left join started t on t.name = w.name
