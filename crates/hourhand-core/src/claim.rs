@@ -82,7 +82,8 @@ pub enum ClaimEvent {
 impl Claim {
     /// The claim after `event`.
     pub fn step(self, now: Mono, event: ClaimEvent, spans: &Spans) -> Claim {
-        let held_from = |sent: Mono| Claim::Held { trusted_until: sent + spans.give_up, ping_at: sent + spans.ping_interval };
+        let held_from =
+            |sent: Mono| Claim::Held { trusted_until: sent + spans.give_up, ping_at: sent + spans.ping_interval };
         let next = match (self, event) {
             (Claim::None, ClaimEvent::Granted(sent)) => held_from(sent),
             (Claim::Held { trusted_until, .. }, ClaimEvent::PingSent) => {

@@ -143,6 +143,11 @@ impl Node {
         std::mem::take(&mut self.actions)
     }
 
+    /// The definitions stand in the database: the first visit is done.
+    pub fn is_registered(&self) -> bool {
+        self.session.registered
+    }
+
     /// A job's definition.
     pub fn definition(&self, slot: Slot) -> &Definition {
         &self.jobs[slot.0].definition

@@ -102,7 +102,10 @@ pub enum StopReason {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BodyEnd {
     /// It returned without an error.
-    Returned,
+    Returned {
+        /// It called `complete` in a transaction of its own: only if that is committed, the run has succeeded.
+        completing: bool,
+    },
     /// It returned an error.
     Failed {
         /// The error's text.
@@ -142,7 +145,7 @@ pub struct Verdict {
 /// because the first recorded end stands. `completes` says that only such a completion counts as success.
 pub fn judge(end: BodyEnd, stopped: Option<StopReason>, completes: bool, attempt: u32, retry: &Retry) -> Verdict {
     let message = match &end {
-        BodyEnd::Returned | BodyEnd::Aborted => None,
+        BodyEnd::Returned { .. } | BodyEnd::Aborted => None,
         BodyEnd::Failed { error, .. } => Some(error.clone()),
         BodyEnd::Panicked(message) => Some(format!("panicked: {message}")),
     };
@@ -164,10 +167,10 @@ pub fn judge(end: BodyEnd, stopped: Option<StopReason>, completes: bool, attempt
         (Some(StopReason::LockLost), _) => verdict(Outcome::Lost, message.or(text("lock lost")), false, false),
         (Some(StopReason::Cancelled), _) => verdict(Outcome::Cancelled, message, true, false),
         (Some(StopReason::TimedOut), _) => failed(Outcome::TimedOut, message, false, None),
-        (None, BodyEnd::Returned) if completes => {
+        (None, BodyEnd::Returned { completing }) if completing || completes => {
             failed(Outcome::Failed, text("the body returned, but no `complete` of this run was committed"), false, None)
         }
-        (None, BodyEnd::Returned) => verdict(Outcome::Succeeded, None, true, false),
+        (None, BodyEnd::Returned { .. }) => verdict(Outcome::Succeeded, None, true, false),
         (None, BodyEnd::Failed { transient, retry_after, .. }) => {
             failed(Outcome::Failed, message, transient, retry_after)
         }

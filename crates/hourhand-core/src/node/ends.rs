@@ -94,7 +94,8 @@ impl Node {
         if self.shutting_down() {
             return self.rest_until(slot, None);
         }
-        let known = self.job(slot).facts.clone().zip(self.clock.estimate(now)).filter(|(facts, _)| facts.open_run().is_none());
+        let known =
+            self.job(slot).facts.clone().zip(self.clock.estimate(now)).filter(|(facts, _)| facts.open_run().is_none());
         match known.map(|(facts, server)| self.decide(now, server, slot, &facts)) {
             Some(Decision::NotYet(next)) => self.rest_until(slot, next),
             Some(Decision::Later(at)) => self.rest_until(slot, Some(at)),
@@ -108,12 +109,7 @@ impl Node {
         let ending = match (&mut job.life, &mut job.unrecorded) {
             (Life::Ending(ending), _) | (_, Some(ending)) => ending,
             (
-                Life::Resting
-                | Life::Due
-                | Life::Wanted(_)
-                | Life::Granted(_)
-                | Life::Running(_)
-                | Life::Contended(_),
+                Life::Resting | Life::Due | Life::Wanted(_) | Life::Granted(_) | Life::Running(_) | Life::Contended(_),
                 None,
             ) => return,
         };

@@ -160,12 +160,9 @@ impl Job {
     pub(super) fn going(&self) -> Option<&Going> {
         match &self.life {
             Life::Running(going) => Some(going),
-            Life::Resting
-            | Life::Due
-            | Life::Wanted(_)
-            | Life::Granted(_)
-            | Life::Ending(_)
-            | Life::Contended(_) => None,
+            Life::Resting | Life::Due | Life::Wanted(_) | Life::Granted(_) | Life::Ending(_) | Life::Contended(_) => {
+                None
+            }
         }
     }
 

@@ -81,7 +81,8 @@ impl Node {
             return None;
         }
         if !self.session.registered && !self.shutting_down() {
-            let first = if self.settings.migrate && !self.session.migrated { Question::Migrate } else { Question::Register };
+            let first =
+                if self.settings.migrate && !self.session.migrated { Question::Migrate } else { Question::Register };
             return Some(first);
         }
         let (ends, alone) = self.ends_to_record(now);
@@ -115,7 +116,9 @@ impl Node {
     fn settle_or_start(&self, now: Mono) -> Option<Question> {
         let mut starts = Vec::new();
         for slot in &self.active {
-            let Life::Granted(Grant { intent: Some(intent), alone, retry_at, .. }) = &self.job(*slot).life else { continue };
+            let Life::Granted(Grant { intent: Some(intent), alone, retry_at, .. }) = &self.job(*slot).life else {
+                continue;
+            };
             if *retry_at > now {
                 continue;
             }
@@ -142,9 +145,9 @@ impl Node {
         if !locks.is_empty() {
             return Some(Question::TryLocks(locks));
         }
-        let watches = self.active_where(|job| {
-            matches!(&job.life, Life::Contended(c) if !job.holds.watch && !c.outside && c.again_at <= now)
-        });
+        let watches = self.active_where(
+            |job| matches!(&job.life, Life::Contended(c) if !job.holds.watch && !c.outside && c.again_at <= now),
+        );
         (!watches.is_empty()).then_some(Question::TryWatches(watches))
     }
 

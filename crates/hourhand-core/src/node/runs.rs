@@ -60,12 +60,7 @@ impl Node {
             }
             Life::Wanted(Intent { due: None, .. }) => self.refused_by_hand(now, slot),
             Life::Contended(contention) if watching => contention.again_at = now.mono + Duration::from_secs(1),
-            Life::Contended(_)
-            | Life::Resting
-            | Life::Due
-            | Life::Granted(_)
-            | Life::Running(_)
-            | Life::Ending(_) => {}
+            Life::Contended(_) | Life::Resting | Life::Due | Life::Granted(_) | Life::Running(_) | Life::Ending(_) => {}
         }
     }
 

@@ -145,7 +145,9 @@ impl Node {
                     let again_at = contention.again_at.max(now.mono);
                     self.live(slot, Life::Contended(Contention { again_at, outside: true }));
                 }
-                Life::Resting | Life::Due | Life::Running(_) | Life::Ending(_) => self.refresh_unless_resting(slot, held),
+                Life::Resting | Life::Due | Life::Running(_) | Life::Ending(_) => {
+                    self.refresh_unless_resting(slot, held)
+                }
             }
         }
     }

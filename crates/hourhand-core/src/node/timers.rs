@@ -64,7 +64,9 @@ impl Node {
                     self.mark_aborted(slot);
                     self.act(Action::AbortBody { slot, epoch });
                 }
-                Some(stop) if stop.aborted && now.mono >= stop.abort_at + ABANDON_AFTER => self.abandon(now, slot, epoch),
+                Some(stop) if stop.aborted && now.mono >= stop.abort_at + ABANDON_AFTER => {
+                    self.abandon(now, slot, epoch)
+                }
                 Some(_) => {}
             }
         }
@@ -88,9 +90,9 @@ impl Node {
 
     /// Those who wait without the watch look again after their while.
     fn look_again_outside(&mut self, now: Mono) {
-        let ready = self.active_where(|job| {
-            matches!(&job.life, Life::Contended(c) if c.outside && !job.holds.watch && c.again_at <= now)
-        });
+        let ready = self.active_where(
+            |job| matches!(&job.life, Life::Contended(c) if c.outside && !job.holds.watch && c.again_at <= now),
+        );
         for slot in ready {
             self.live(slot, Life::Due);
         }

@@ -169,20 +169,24 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("username", "user"),
 ];
 
-/// How many letters have to be put in, left out or changed to get from one word to the other (Levenshtein).
+/// How many letters have to be put in, left out, changed or swapped with the next one to get from one word to the
+/// other (Damerau and Levenshtein).
 fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (done, letter) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = done + 1;
-        for (column, other) in to.iter().enumerate() {
-            let changed = diagonal + usize::from(letter != *other);
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    let mut rows = vec![(0..=to.len()).collect::<Vec<usize>>()];
+    for (y, letter) in from.iter().enumerate() {
+        let mut row = vec![y + 1];
+        for (x, other) in to.iter().enumerate() {
+            let changed = rows[y][x] + usize::from(letter != other);
+            let mut least = changed.min(rows[y][x + 1] + 1).min(row[x] + 1);
+            if y > 0 && x > 0 && *letter == to[x - 1] && from[y - 1] == *other {
+                least = least.min(rows[y - 1][x - 1] + 1);
+            }
+            row.push(least);
         }
+        rows.push(row);
     }
-    row[to.len()]
+    rows[from.len()][to.len()]
 }
 
 #[cfg(test)]
@@ -202,6 +206,8 @@ mod tests {
             ("sslMode", "sslmode"),
             ("ssl-root-cert", "sslrootcert"),
             ("usr", "user"),
+            ("hots", "host"),
+            ("prot", "port"),
             ("pasword", "password"),
             ("aplication_name", "application_name"),
             ("connection_timeout", "connect_timeout"),

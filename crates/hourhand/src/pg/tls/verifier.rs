@@ -20,12 +20,12 @@ use rustls::crypto::{
 };
 use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
-use x509_cert::Certificate;
+use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme};
 use x509_cert::der::oid::db::rfc4519::COMMON_NAME;
 use x509_cert::der::{Decode, Encode};
 use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
+use x509_cert::{Certificate, Version};
 
 /// What is verified of a certificate.
 #[derive(Debug)]
@@ -65,6 +65,9 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let shown = Shown { certificate, intermediates, host, now };
+        if !matches!(self.check, Check::Nothing) {
+            refuse_version_1(certificate)?;
+        }
         match &self.check {
             Check::Nothing => {}
             Check::Chain(trust) => self.verify_chain(trust, &shown)?,
@@ -82,6 +85,7 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
+        refuse_version_1(certificate)?;
         verify_tls12_signature(message, certificate, signature, &self.algorithms)
     }
 
@@ -91,13 +95,13 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        if matches!(self.check, Check::Nothing) && ParsedCertificate::try_from(certificate).is_err() {
-            // Of version 1: its key can be had all the same.
-            let key = parse(certificate)?.tbs_certificate.subject_public_key_info.to_der().map_err(|_| unreadable())?;
-            let key = SubjectPublicKeyInfoDer::from(key);
-            return verify_tls13_signature_with_raw_key(message, &key, signature, &self.algorithms);
+        if ParsedCertificate::try_from(certificate).is_ok() {
+            return verify_tls13_signature(message, certificate, signature, &self.algorithms);
         }
-        verify_tls13_signature(message, certificate, signature, &self.algorithms)
+        // Of version 1: its key can be had all the same.
+        let key = parse(certificate)?.tbs_certificate.subject_public_key_info.to_der().map_err(|_| unreadable())?;
+        let key = SubjectPublicKeyInfoDer::from(key);
+        verify_tls13_signature_with_raw_key(message, &key, signature, &self.algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -143,6 +147,20 @@ fn roots(anchors: &[CertificateDer<'static>]) -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(anchors.iter().cloned());
     roots
+}
+
+/// A certificate of the first version can be neither verified nor, before TLS 1.3, talked with.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "it is of X.509 version 1, which cannot be verified; make it anew with a subjectAltName, then it is of version 3"
+)]
+struct VersionOne;
+
+fn refuse_version_1(certificate: &CertificateDer<'_>) -> Result<(), Error> {
+    if parse(certificate)?.tbs_certificate.version == Version::V1 {
+        return Err(CertificateError::Other(OtherError(Arc::new(VersionOne))).into());
+    }
+    Ok(())
 }
 
 /// Whether the certificate has begun and not ended.

@@ -1,0 +1,334 @@
+//! Building and starting a scheduler: everything that can be wrong is found here, and said all at once.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hourhand_core::job::Definition;
+use hourhand_core::name::Namespace;
+use hourhand_core::node::Settings;
+use hourhand_core::protocol::{Slot, TroubleKind};
+use jiff::SignedDuration;
+use tokio::runtime::Handle as Runtime;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::drive::{Brief, Command, FirstTrouble};
+use crate::error::Error;
+use crate::job::{Body, Job};
+use crate::pg::conninfo::{Conninfo, Environment};
+use crate::pg::{Catalog, Entry, Schema, SessionSettings, Statements};
+use crate::scheduler::{Handle, Scheduler};
+use crate::thread::{self, Identity};
+
+const TTL_MIN: Duration = Duration::from_secs(5);
+const TTL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+type Signal = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A scheduler to be: see [`Scheduler::builder`].
+#[must_use = "nothing runs before start()"]
+pub struct SchedulerBuilder {
+    database_url: String,
+    session_url: Option<String>,
+    schema: String,
+    namespace: Option<String>,
+    node: Option<String>,
+    jobs: Vec<Job>,
+    enabled: bool,
+    shutdown: Option<Signal>,
+    several_in_one_process: bool,
+    ttl: Duration,
+    start_delay: Duration,
+    shutdown_grace: Duration,
+    runs_max: usize,
+    resident: bool,
+    migrate: bool,
+    complaints: Vec<String>,
+}
+
+impl SchedulerBuilder {
+    pub(crate) fn new(database_url: String) -> SchedulerBuilder {
+        SchedulerBuilder {
+            database_url,
+            session_url: None,
+            schema: "hourhand".to_owned(),
+            namespace: None,
+            node: None,
+            jobs: Vec::new(),
+            enabled: true,
+            shutdown: None,
+            several_in_one_process: false,
+            ttl: Duration::from_secs(15),
+            start_delay: Duration::ZERO,
+            shutdown_grace: Duration::from_secs(20),
+            runs_max: usize::MAX,
+            resident: false,
+            migrate: false,
+            complaints: Vec::new(),
+        }
+    }
+
+    /// Adds a job.
+    pub fn job(mut self, job: Job) -> Self {
+        self.jobs.push(job);
+        self
+    }
+
+    /// Where the session connects to, if not to the database URL: past a transaction pooler, for example.
+    pub fn session_url(mut self, url: impl Into<String>) -> Self {
+        self.session_url = Some(url.into());
+        self
+    }
+
+    /// The schema of hourhand's tables. Default `hourhand`.
+    pub fn schema(mut self, name: impl Into<String>) -> Self {
+        self.schema = name.into();
+        self
+    }
+
+    /// Keeps the lock keys of several applications in one database apart. Two schemas in one database want two namespaces.
+    pub fn namespace(mut self, name: impl Into<String>) -> Self {
+        self.namespace = Some(name.into());
+        self
+    }
+
+    /// What this node calls itself to people. Default: the host's name and the process id.
+    pub fn node(mut self, name: impl Into<String>) -> Self {
+        self.node = Some(name.into());
+        self
+    }
+
+    /// The one knob of the protocol: about how long a holder that went silent keeps its lock. Default 15 s; at least 5 s, whole
+    /// seconds. Shorter is quicker to take over and less patient with a slow database.
+    pub fn ttl<L: TryInto<SignedDuration, Error: Display>>(mut self, length: L) -> Self {
+        self.ttl = self.length("ttl", length).unwrap_or(self.ttl);
+        if self.ttl.subsec_nanos() != 0 || !(TTL_MIN..=TTL_MAX).contains(&self.ttl) {
+            self.complaints.push(format!("ttl: {:?} is not a whole number of seconds from 5 s to 1 day", self.ttl));
+        }
+        self
+    }
+
+    /// No occurrence starts before the process is this old: it keeps clear of health checks and of a deploy's first moments.
+    /// Manual runs do not wait. Default 0.
+    pub fn start_delay<L: TryInto<SignedDuration, Error: Display>>(mut self, length: L) -> Self {
+        self.start_delay = self.length("start_delay", length).unwrap_or(self.start_delay);
+        self
+    }
+
+    /// How long a shutdown may take. Runs under way may finish for as long as leaves them their `stop_grace`; then they are told
+    /// to stop. Default 20 s.
+    pub fn shutdown_grace<L: TryInto<SignedDuration, Error: Display>>(mut self, length: L) -> Self {
+        self.shutdown_grace = self.length("shutdown_grace", length).unwrap_or(self.shutdown_grace);
+        self
+    }
+
+    /// Bodies at once in this process. Default: no limit.
+    pub fn runs_max(mut self, runs: usize) -> Self {
+        if runs == 0 {
+            self.complaints.push("runs_max: 0 would never run anything; use enabled(false) to switch off".to_owned());
+        }
+        self.runs_max = runs;
+        self
+    }
+
+    /// Keeps the session between runs, so that the next occurrence needs no new connection. Default false: nothing at rest.
+    pub fn resident(mut self, resident: bool) -> Self {
+        self.resident = resident;
+        self
+    }
+
+    /// Makes or upgrades the schema at the first visit. Default false: a scheduler changes no schema.
+    pub fn migrate(mut self, migrate: bool) -> Self {
+        self.migrate = migrate;
+        self
+    }
+
+    /// The switch: false, and [`start`](Self::start) says so once and starts nothing. For processes that do not serve
+    /// (migrations, shells, tests) and for services that are not fully configured. Default true.
+    pub fn enabled(mut self, enabled: bool) -> Self {
+        self.enabled = enabled;
+        self
+    }
+
+    /// Shuts the scheduler down when this future is done: the service's own signal.
+    pub fn shutdown_on(mut self, signal: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.shutdown = Some(Box::pin(signal));
+        self
+    }
+
+    /// Lets this process have several nodes on one database: for tests, which then see what several processes would do.
+    #[doc(hidden)]
+    pub fn several_in_one_process(mut self) -> Self {
+        self.several_in_one_process = true;
+        self
+    }
+
+    fn length<L: TryInto<SignedDuration, Error: Display>>(&mut self, what: &str, length: L) -> Option<Duration> {
+        let found = match length.try_into() {
+            Ok(length) => Duration::try_from(length).map_err(|_| format!("{what}: {length:#} is less than 0")),
+            Err(error) => Err(format!("{what}: {error}")),
+        };
+        found.map_err(|complaint| self.complaints.push(complaint)).ok()
+    }
+
+    /// Starts the scheduler, and waits for its first visit to the database (some seconds at most).
+    ///
+    /// With the database away, or its schema not migrated, it starts all the same, says so once, and goes on trying: a service
+    /// must come up without its scheduler.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_config`] for anything that can never work, all of it at once: an unreadable URL, a schedule that never
+    /// fires, two jobs with one name, a scheduler that runs already in this process for the same database, schema and
+    /// namespace. [`Error::is_incompatible`] for a server that is too old.
+    pub async fn start(mut self) -> Result<Scheduler, Error> {
+        if !self.enabled {
+            tracing::info!(jobs = self.jobs.len(), "the scheduler is switched off: no job runs in this process");
+            return Ok(Scheduler::off());
+        }
+        let signal = self.shutdown.take();
+        let (brief, identity) = self.check()?;
+        let slots =
+            brief.catalog.entries.iter().enumerate().map(|(at, entry)| (entry.name.clone(), Slot(at))).collect();
+        let (commands, orders) = mpsc::unbounded_channel();
+        let (ending, ended) = watch::channel(false);
+        let (told, first_visit) = oneshot::channel();
+        thread::spawn(brief, orders, told, (ending, identity))?;
+        let scheduler = Scheduler::on(Handle { commands: commands.clone(), slots, ended: ended.clone() });
+        if let Some(signal) = signal {
+            watch_signal(signal, commands, ended);
+        }
+        match first_visit.await {
+            Ok(Err(trouble)) => match unservable(trouble) {
+                Some(error) => {
+                    scheduler.shutdown().await;
+                    Err(error)
+                }
+                None => Ok(scheduler),
+            },
+            Ok(Ok(())) | Err(_) => Ok(scheduler),
+        }
+    }
+
+    /// Everything that can be checked without asking anybody.
+    fn check(self) -> Result<(Brief, Option<Identity>), Error> {
+        let mut complaints = self.complaints;
+        let url = self.session_url.as_ref().unwrap_or(&self.database_url);
+        let conninfo = keep(Conninfo::parse(url, &Environment::of_process()), "database", &mut complaints);
+        let schema = keep(Schema::parse(&self.schema), "", &mut complaints);
+        let namespace = self.namespace.as_deref().map(Namespace::parse).transpose();
+        let namespace = keep(namespace, "namespace", &mut complaints).flatten();
+        let (definitions, bodies) = define(self.jobs, namespace.as_ref(), &mut complaints);
+        let Some((conninfo, schema)) = conninfo.zip(schema).filter(|_| complaints.is_empty()) else {
+            return Err(Error::config(complaints));
+        };
+        let identity = format!("{} schema {schema} namespace {:?}", conninfo.identity(), self.namespace);
+        let identity = if self.several_in_one_process { None } else { Some(Identity::claim(identity)?) };
+        let runtime = Runtime::try_current()
+            .map_err(|_| Error::config(vec!["start() needs a tokio runtime, where the bodies will run".to_owned()]))?;
+        let node = self.node.unwrap_or_else(default_node);
+        let settings = Settings {
+            ttl: self.ttl,
+            start_delay: self.start_delay,
+            linger: Duration::from_secs(60),
+            resident: self.resident,
+            migrate: self.migrate,
+            shutdown_grace: self.shutdown_grace,
+            runs_max: self.runs_max,
+            seed: uuid::Uuid::new_v4().as_u64_pair().0,
+        };
+        let session = SessionSettings {
+            conninfo: Arc::new(conninfo),
+            statements: Arc::new(Statements::of(&schema)),
+            schema,
+            ttl: self.ttl,
+            application_name: format!("hourhand {node}"),
+        };
+        let catalog = Arc::new(Catalog { entries: definitions.iter().map(entry).collect(), node });
+        Ok((Brief { settings, definitions, bodies, catalog, session, runtime }, identity))
+    }
+}
+
+fn keep<T, E: Display>(result: Result<T, E>, what: &str, complaints: &mut Vec<String>) -> Option<T> {
+    let separator = if what.is_empty() { "" } else { ": " };
+    result.map_err(|error| complaints.push(format!("{what}{separator}{error}"))).ok()
+}
+
+/// The definitions and bodies of jobs that are each well-formed and have a name and a key of their own.
+fn define(jobs: Vec<Job>, namespace: Option<&Namespace>, complaints: &mut Vec<String>) -> (Vec<Definition>, Vec<Body>) {
+    let mut by_key: HashMap<i64, String> = HashMap::new();
+    let mut defined = (Vec::new(), Vec::new());
+    for job in jobs {
+        match job.define(namespace) {
+            Ok((definition, body)) => {
+                let name = definition.name.to_string();
+                match by_key.insert(definition.key.0, name.clone()) {
+                    Some(before) if before == name => complaints.push(format!("two jobs are called {name:?}")),
+                    Some(before) => complaints.push(format!("jobs {before:?} and {name:?} have one key: rename one")),
+                    None => {}
+                }
+                defined.0.push(definition);
+                defined.1.push(body);
+            }
+            Err(more) => complaints.extend(more),
+        }
+    }
+    defined
+}
+
+fn entry(definition: &Definition) -> Entry {
+    let schedule = &definition.schedule;
+    let body = serde_json::json!({
+        "schedule": schedule.to_string(),
+        "time_zone": schedule.time_zone(),
+        "jitter": definition.jitter.as_secs_f64(),
+        "lookback": definition.lookback.as_secs_f64(),
+        "initial_window": definition.initial_window.as_secs_f64(),
+        "timeout": definition.timeout.map(|length| length.as_secs_f64()),
+        "stop_grace": definition.stop_grace.as_secs_f64(),
+        "retry_attempts": definition.retry.attempts,
+        "retry_backoff": definition.retry.backoff.as_secs_f64(),
+        "completes": definition.completes,
+    });
+    Entry {
+        name: definition.name.to_string(),
+        key: definition.key,
+        body: body.to_string(),
+        lookback_seconds: definition.lookback.as_secs_f64(),
+        initial_window_seconds: definition.initial_window.as_secs_f64(),
+    }
+}
+
+fn default_node() -> String {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    format!("{host}/{}", std::process::id())
+}
+
+/// What of a first visit's trouble is for the caller to mend; with the rest the scheduler goes on trying.
+fn unservable(trouble: FirstTrouble) -> Option<Error> {
+    match trouble {
+        FirstTrouble::Database(trouble) if trouble.kind == TroubleKind::Incompatible => {
+            Some(Error::database("start", trouble))
+        }
+        FirstTrouble::Database(_) => None,
+        FirstTrouble::SessionShared => Some(Error::config(vec![
+            "the database URL leads through a transaction pooler, behind which a session lock is nobody's: give a direct URL \
+             for the session (session_url)"
+                .to_owned(),
+        ])),
+        FirstTrouble::OtherKey(job) => Some(Error::config(vec![format!(
+            "job {job:?} is registered in this schema under another key: each namespace wants a schema of its own"
+        )])),
+    }
+}
+
+fn watch_signal(signal: Signal, commands: mpsc::UnboundedSender<Command>, mut ended: watch::Receiver<bool>) {
+    tokio::spawn(async move {
+        tokio::select! {
+            () = signal => drop(commands.send(Command::Shutdown)),
+            _ = ended.wait_for(|ended| *ended) => {}
+        }
+    });
+}

@@ -1,0 +1,221 @@
+//! The only loop: hands to the node what happened, and carries out what it answers.
+//!
+//! It runs on a thread of its own, with a runtime of its own, so that a body that blocks the service's runtime cannot stop the
+//! ping. It holds no rule: what to do is the node's, how a statement reads is `pg`'s. Futures that are under way (a statement, a
+//! connection on its way) live in fields and are dropped only together with the session they belong to.
+
+mod bodies;
+mod notices;
+mod session;
+
+pub(crate) use bodies::panic_text;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hourhand_core::node::{Node, Settings};
+use hourhand_core::protocol::{Action, Event, Notice, Question, Slot, Ticket, TriggerAnswer, Trouble};
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::clock::Clock;
+use crate::job::Body;
+use crate::pg::{Catalog, SessionSettings};
+use crate::status::{self, Health, JobStatus};
+use bodies::Bodies;
+use session::Line;
+
+/// What the front door asks of the loop.
+pub(crate) enum Command {
+    Trigger { slot: Slot, reply: oneshot::Sender<TriggerAnswer> },
+    Status { reply: oneshot::Sender<Result<Vec<JobStatus>, Trouble>> },
+    Health { reply: oneshot::Sender<Health> },
+    Shutdown,
+}
+
+/// What the loop is told once.
+pub(crate) struct Brief {
+    pub(crate) settings: Settings,
+    pub(crate) definitions: Vec<hourhand_core::job::Definition>,
+    pub(crate) bodies: Vec<Body>,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) session: SessionSettings,
+    /// Where bodies run: the service's runtime.
+    pub(crate) runtime: Handle,
+}
+
+/// What the loop tells the front door.
+pub(crate) struct Reports {
+    /// How the first visit went: done, or the first trouble.
+    pub(crate) first_visit: Option<oneshot::Sender<Result<(), FirstTrouble>>>,
+}
+
+/// Why the first visit came to nothing.
+#[derive(Debug)]
+pub(crate) enum FirstTrouble {
+    Database(Trouble),
+    SessionShared,
+    OtherKey(String),
+}
+
+/// Runs the node until it has shut down.
+pub(crate) async fn drive(brief: Arc<Brief>, commands: &mut mpsc::UnboundedReceiver<Command>, reports: &mut Reports) {
+    let clock = Clock::start();
+    let node = Node::new(brief.settings.clone(), brief.definitions.clone(), clock.now());
+    let bodies = Bodies::new(brief.clone());
+    let line = Line::new(brief.session.clone(), brief.catalog.clone());
+    let mut drive = Drive { brief, clock, node, bodies, line, tickets: Tickets::default(), finished: false };
+    let mut event = Event::Woke;
+    while drive.take(event, reports) {
+        event = drive.next_event(commands).await;
+    }
+}
+
+struct Drive {
+    brief: Arc<Brief>,
+    clock: Clock,
+    node: Node,
+    bodies: Bodies,
+    line: Line,
+    tickets: Tickets,
+    finished: bool,
+}
+
+/// Who waits for an answer of the node.
+#[derive(Default)]
+struct Tickets {
+    next: u64,
+    triggers: Vec<(Ticket, oneshot::Sender<TriggerAnswer>)>,
+    statuses: Vec<(Ticket, oneshot::Sender<Result<Vec<JobStatus>, Trouble>>)>,
+}
+
+impl Drive {
+    /// The next thing that happens. Whatever is under way stays so while something else happens.
+    async fn next_event(&mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Event {
+        let wakes_in = self.node.wakes_in(self.clock.now()).max(Duration::from_millis(1));
+        tokio::select! {
+            biased;
+            event = self.line.next_event() => event,
+            event = self.bodies.next_event() => event,
+            command = commands.recv() => self.command(command),
+            () = tokio::time::sleep(wakes_in) => Event::Woke,
+        }
+    }
+
+    fn command(&mut self, command: Option<Command>) -> Event {
+        match command {
+            Some(Command::Trigger { slot, reply }) => {
+                let ticket = self.tickets.draw();
+                self.tickets.triggers.push((ticket, reply));
+                Event::Triggered { slot, ticket }
+            }
+            Some(Command::Status { reply }) => {
+                let ticket = self.tickets.draw();
+                self.tickets.statuses.push((ticket, reply));
+                Event::StatusAsked(ticket)
+            }
+            Some(Command::Health { reply }) => {
+                // Whoever asked may have gone, here and below.
+                let _ = reply.send(status::health(&self.node.health(self.clock.now()), &self.brief.catalog));
+                Event::Woke
+            }
+            // The front door keeps the sender for as long as the loop runs.
+            Some(Command::Shutdown) | None => Event::Shutdown,
+        }
+    }
+
+    /// Lets the node decide and carries out what it says; false: there is nothing left to do.
+    fn take(&mut self, event: Event, reports: &mut Reports) -> bool {
+        for action in self.node.step(self.clock.now(), event) {
+            self.carry_out(action, reports);
+        }
+        if self.node.is_registered() {
+            reports.first_visit(Ok(()));
+        }
+        !self.finished
+    }
+
+    fn carry_out(&mut self, action: Action, reports: &mut Reports) {
+        match action {
+            Action::Connect { end_former } => self.line.connect(end_former),
+            Action::Close => self.line.close(),
+            Action::Ask(question) => {
+                let outputs = self.outputs(&question);
+                self.line.ask(question, outputs);
+            }
+            Action::StartBody { slot, occurrence, trigger, run } => self.bodies.start(slot, occurrence, trigger, run),
+            Action::StopBody { slot, epoch, .. } => self.bodies.stop(slot, epoch),
+            Action::AbortBody { slot, epoch } => self.bodies.abort(slot, epoch),
+            Action::AnswerTrigger(ticket, answer) => self.tickets.answer_trigger(ticket, self.named(answer)),
+            Action::AnswerStatus(ticket, facts) => {
+                let answer = facts.map(|(now, facts)| status::jobs(&self.node, now, &facts));
+                self.tickets.answer_status(ticket, answer);
+            }
+            Action::Say(notice) => {
+                reports.note_first(&notice, &self.brief.catalog);
+                if let Notice::RunEnded { slot, epoch, .. } | Notice::RunSuperseded { slot, epoch } = &notice {
+                    self.bodies.forget(*slot, *epoch);
+                }
+                notices::say(notice, &self.brief.catalog);
+            }
+            Action::Finish => self.finished = true,
+        }
+    }
+
+    /// The outputs that go with the ends of a question.
+    fn outputs(&self, question: &Question) -> Vec<Option<String>> {
+        match question {
+            Question::End { ends, .. } => ends.iter().map(|end| self.bodies.output(end.slot, end.epoch)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The node does not know what it calls itself.
+    fn named(&self, answer: TriggerAnswer) -> TriggerAnswer {
+        match answer {
+            TriggerAnswer::AlreadyRunning { node: None, since: Some(since), epoch } => {
+                let node = Some(self.brief.catalog.node.clone());
+                TriggerAnswer::AlreadyRunning { node, since: Some(since), epoch }
+            }
+            other => other,
+        }
+    }
+}
+
+impl Tickets {
+    fn draw(&mut self) -> Ticket {
+        self.next += 1;
+        Ticket(self.next)
+    }
+
+    fn answer_trigger(&mut self, ticket: Ticket, answer: TriggerAnswer) {
+        if let Some(at) = self.triggers.iter().position(|(waiting, _)| *waiting == ticket) {
+            let _ = self.triggers.swap_remove(at).1.send(answer);
+        }
+    }
+
+    fn answer_status(&mut self, ticket: Ticket, answer: Result<Vec<JobStatus>, Trouble>) {
+        if let Some(at) = self.statuses.iter().position(|(waiting, _)| *waiting == ticket) {
+            let _ = self.statuses.swap_remove(at).1.send(answer);
+        }
+    }
+}
+
+impl Reports {
+    fn first_visit(&mut self, result: Result<(), FirstTrouble>) {
+        if let Some(waiting) = self.first_visit.take() {
+            let _ = waiting.send(result);
+        }
+    }
+
+    fn note_first(&mut self, notice: &Notice, catalog: &Catalog) {
+        match notice {
+            Notice::Unavailable(trouble) => self.first_visit(Err(FirstTrouble::Database(trouble.clone()))),
+            Notice::SessionShared => self.first_visit(Err(FirstTrouble::SessionShared)),
+            Notice::OtherKey(slot) => {
+                self.first_visit(Err(FirstTrouble::OtherKey(catalog.entry(*slot).name.clone())));
+            }
+            _ => {}
+        }
+    }
+}

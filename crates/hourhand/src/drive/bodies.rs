@@ -1,0 +1,98 @@
+//! The bodies under way: tasks on the service's runtime, watched from here.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use hourhand_core::outcome::{BodyEnd, Trigger};
+use hourhand_core::protocol::{Event, Slot, Started};
+use jiff::Timestamp;
+use tokio::task::{AbortHandle, JoinHandle};
+use tracing::Instrument;
+
+use super::Brief;
+use crate::failure::Failure;
+use crate::run::Run;
+
+type Watched = std::pin::Pin<Box<dyn Future<Output = (Slot, i64, BodyEnd)> + Send>>;
+
+pub(super) struct Bodies {
+    brief: Arc<Brief>,
+    watched: FuturesUnordered<Watched>,
+    /// Kept from the start of a run until its end is durable: its output goes with the record.
+    runs: HashMap<(Slot, i64), (Run, AbortHandle)>,
+}
+
+/// If the loop ends before its bodies (it does only by a bug), nothing may go on without a lock.
+impl Drop for Bodies {
+    fn drop(&mut self) {
+        for (run, task) in self.runs.values() {
+            run.stop();
+            task.abort();
+        }
+    }
+}
+
+impl Bodies {
+    pub(super) fn new(brief: Arc<Brief>) -> Bodies {
+        Bodies { brief, watched: FuturesUnordered::new(), runs: HashMap::new() }
+    }
+
+    pub(super) fn start(&mut self, slot: Slot, occurrence: Option<Timestamp>, trigger: Trigger, started: Started) {
+        let epoch = started.epoch;
+        let name = self.brief.catalog.entry(slot).name.clone();
+        let span = tracing::info_span!("run", job = %name, epoch);
+        let run = Run::new(name, self.brief.session.schema.clone(), occurrence, trigger, started);
+        let (body, given) = (self.brief.bodies[slot.0].clone(), run.clone());
+        // The body is called inside the task: it may panic before its first await.
+        let task = self.brief.runtime.spawn(async move { body(given).await }.instrument(span));
+        self.runs.insert((slot, epoch), (run.clone(), task.abort_handle()));
+        self.watched.push(Box::pin(async move { (slot, epoch, end_of(task, &run).await) }));
+    }
+
+    pub(super) fn stop(&self, slot: Slot, epoch: i64) {
+        if let Some((run, _)) = self.runs.get(&(slot, epoch)) {
+            run.stop();
+        }
+    }
+
+    pub(super) fn abort(&self, slot: Slot, epoch: i64) {
+        if let Some((_, task)) = self.runs.get(&(slot, epoch)) {
+            task.abort();
+        }
+    }
+
+    pub(super) fn output(&self, slot: Slot, epoch: i64) -> Option<String> {
+        self.runs.get(&(slot, epoch)).and_then(|(run, _)| run.take_output())
+    }
+
+    /// The run's end is durable, or superseded.
+    pub(super) fn forget(&mut self, slot: Slot, epoch: i64) {
+        self.runs.remove(&(slot, epoch));
+    }
+
+    /// The next body to end; for ever pending while none is under way.
+    pub(super) async fn next_event(&mut self) -> Event {
+        match self.watched.next().await {
+            Some((slot, epoch, end)) => Event::BodyEnded { slot, epoch, end },
+            None => std::future::pending().await,
+        }
+    }
+}
+
+async fn end_of(task: JoinHandle<Result<(), Failure>>, run: &Run) -> BodyEnd {
+    match task.await {
+        Ok(Ok(())) => BodyEnd::Returned { completing: run.is_completing() },
+        Ok(Err(failure)) => failure.into_end(),
+        Err(error) if error.is_panic() => BodyEnd::Panicked(panic_text(&*error.into_panic())),
+        Err(_) => BodyEnd::Aborted,
+    }
+}
+
+/// The message of a panic; its payload is a `&str` even for some formatted messages.
+pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".to_owned())
+}

@@ -1,0 +1,81 @@
+//! What people are told: one event a notice, at the level that fits.
+//!
+//! ERROR is for what an error tracker should page for, WARN for what was to be expected or mends itself, INFO for a run's start
+//! and end, DEBUG for the rest. A lost race is not said at all.
+
+use hourhand_core::protocol::Notice;
+use tracing::{debug, error, info, warn};
+
+use crate::pg::Catalog;
+
+pub(super) fn say(notice: Notice, catalog: &Catalog) {
+    let job = |slot| catalog.entry(slot).name.as_str();
+    match notice {
+        Notice::Unavailable(trouble) => {
+            warn!(kind = ?trouble.kind, "the scheduler's database can't be had, trying again: {}", trouble.text);
+        }
+        Notice::Available(after) => info!(?after, "the scheduler's database answers"),
+        Notice::ClockOff(offset) => warn!("this machine's clock differs from the database server's by {offset:#}"),
+        Notice::SessionShared => error!(
+            "the scheduler's session is shared: a transaction pooler stands between; give a direct URL for the session (session_url)"
+        ),
+        Notice::OtherKey(slot) => error!(
+            job = job(slot),
+            "the job is registered under another key: one schema serves one namespace; not run by this node"
+        ),
+        notice @ (Notice::RunStarted { .. } | Notice::RunEnded { .. } | Notice::RunSuperseded { .. }) => {
+            say_of_a_run(notice, catalog);
+        }
+        Notice::Unrecorded { slot, epoch, trouble } => error!(
+            job = job(slot),
+            epoch,
+            trouble = trouble.map(|trouble| trouble.text),
+            "the end of the run could not be recorded; it will be written when the database takes it"
+        ),
+        Notice::LockLost { slot, epoch, why } => warn!(job = job(slot), epoch, "lock lost, the run is stopped: {why}"),
+        Notice::HolderDied { slot, epoch, deaths, gave_up: true } => {
+            error!(
+                job = job(slot),
+                epoch, deaths, "holder died {deaths} times in a row: the occurrence is handled as failed"
+            );
+        }
+        Notice::HolderDied { slot, epoch, deaths, gave_up: false } => {
+            warn!(job = job(slot), epoch, deaths, "the run's process ended without a word: the run is lost");
+        }
+        Notice::ForeignHolder { slot, pid, application } => warn!(
+            job = job(slot),
+            pid,
+            application,
+            "the job's lock is held by a session that runs nothing of it: a leak into somebody's pool, or another program"
+        ),
+        Notice::RowLocked(slot) => {
+            warn!(job = job(slot), "the job's row is locked by somebody's open transaction; trying again");
+        }
+        Notice::OutOfLocks => warn!("the server's lock table is full (max_locks_per_transaction); trying again"),
+        Notice::BodyStuck { slot, epoch } => error!(
+            job = job(slot),
+            epoch,
+            "the body was told to stop and aborted, and goes on: it blocks; the run is let go, no other begins on this node"
+        ),
+        Notice::Failed { what, trouble } => warn!(kind = ?trouble.kind, "{what}: {}", trouble.text),
+    }
+}
+
+fn say_of_a_run(notice: Notice, catalog: &Catalog) {
+    let job = |slot| catalog.entry(slot).name.as_str();
+    match notice {
+        Notice::RunStarted { slot, epoch, trigger, occurrence, takeover, skipped } => {
+            let occurrence = occurrence.map(tracing::field::display);
+            info!(job = job(slot), epoch, %trigger, occurrence, takeover, skipped, "run started");
+        }
+        Notice::RunEnded { slot, epoch, outcome, error, transient, skipped } => match (outcome.as_str(), transient) {
+            ("succeeded", _) => info!(job = job(slot), epoch, outcome, skipped, "run ended"),
+            ("cancelled" | "lost", _) | (_, true) => warn!(job = job(slot), epoch, outcome, error, "run ended"),
+            _ => error!(job = job(slot), epoch, outcome, error, "run ended"),
+        },
+        Notice::RunSuperseded { slot, epoch } => {
+            warn!(job = job(slot), epoch, "a later run has started before this one's end was recorded");
+        }
+        other => debug!(?other),
+    }
+}

@@ -1,0 +1,109 @@
+//! The scheduler's own trouble. A job's failure is data, and an expected answer is an enum: neither is an error.
+
+use std::fmt;
+
+use hourhand_core::protocol::{Trouble, TroubleKind};
+
+/// What went wrong, as far as the caller can do something about it: ask the predicates, do not read the text.
+pub struct Error(Box<Kind>);
+
+#[derive(Debug)]
+enum Kind {
+    /// Everything that is wrong with what the caller asked for, all at once.
+    Config(Vec<String>),
+    Database {
+        attempted: &'static str,
+        trouble: Trouble,
+    },
+    Superseded {
+        job: String,
+        epoch: i64,
+    },
+    Transaction {
+        attempted: &'static str,
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    Stopped,
+}
+
+impl Error {
+    pub(crate) fn config(complaints: Vec<String>) -> Error {
+        Error(Box::new(Kind::Config(complaints)))
+    }
+
+    pub(crate) fn database(attempted: &'static str, trouble: Trouble) -> Error {
+        Error(Box::new(Kind::Database { attempted, trouble }))
+    }
+
+    #[cfg(any(feature = "sqlx", feature = "tokio-postgres"))]
+    pub(crate) fn superseded(job: &str, epoch: i64) -> Error {
+        Error(Box::new(Kind::Superseded { job: job.to_owned(), epoch }))
+    }
+
+    #[cfg(any(feature = "sqlx", feature = "tokio-postgres"))]
+    pub(crate) fn transaction(
+        attempted: &'static str,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Error {
+        Error(Box::new(Kind::Transaction { attempted, source: source.into() }))
+    }
+
+    pub(crate) fn stopped() -> Error {
+        Error(Box::new(Kind::Stopped))
+    }
+
+    /// What was asked for can never work as it is: a bad schedule, two jobs with one name, an unreadable URL.
+    pub fn is_config(&self) -> bool {
+        matches!(*self.0, Kind::Config(_))
+    }
+
+    /// The database could not be asked; asking again later may help.
+    pub fn is_unreachable(&self) -> bool {
+        match &*self.0 {
+            Kind::Database { trouble, .. } => !matches!(trouble.kind, TroubleKind::Incompatible),
+            Kind::Config(_) | Kind::Superseded { .. } | Kind::Transaction { .. } | Kind::Stopped => false,
+        }
+    }
+
+    /// The server can never serve: too old, or of another kind.
+    pub fn is_incompatible(&self) -> bool {
+        matches!(&*self.0, Kind::Database { trouble, .. } if trouble.kind == TroubleKind::Incompatible)
+    }
+
+    /// The fence said no: a later run has started, or the end of this one is recorded. Roll back and return.
+    pub fn is_superseded(&self) -> bool {
+        matches!(*self.0, Kind::Superseded { .. })
+    }
+
+    /// The scheduler has shut down.
+    pub fn is_stopped(&self) -> bool {
+        matches!(*self.0, Kind::Stopped)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Kind::Config(complaints) => f.write_str(&complaints.join("; ")),
+            Kind::Database { attempted, trouble } => write!(f, "{attempted}: {}", trouble.text),
+            Kind::Superseded { job, epoch } => write!(f, "run {epoch} of job {job} is no longer the current one"),
+            Kind::Transaction { attempted, .. } => f.write_str(attempted),
+            Kind::Stopped => f.write_str("the scheduler has shut down"),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.0 {
+            Kind::Transaction { source, .. } => Some(&**source),
+            Kind::Config(_) | Kind::Database { .. } | Kind::Superseded { .. } | Kind::Stopped => None,
+        }
+    }
+}

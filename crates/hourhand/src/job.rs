@@ -1,0 +1,186 @@
+//! A job: its name, its schedule, its body, its policies.
+
+use std::fmt::Display;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use hourhand_core::backoff::Retry;
+use hourhand_core::job::Definition;
+use hourhand_core::key::Key;
+use hourhand_core::name::{JobName, Namespace};
+use hourhand_core::schedule::Schedule;
+use jiff::SignedDuration;
+
+use crate::failure::Failure;
+use crate::run::Run;
+
+pub(crate) type BodyFuture = Pin<Box<dyn Future<Output = Result<(), Failure>> + Send>>;
+pub(crate) type Body = Arc<dyn Fn(Run) -> BodyFuture + Send + Sync>;
+
+/// A named piece of periodic work.
+///
+/// ```
+/// use hourhand::{Failure, Job, Schedule};
+/// use jiff::ToSpan;
+///
+/// let job = Job::new("order-sync", Schedule::hourly(), async |run| {
+///     println!("orders changed in {}", run.window());
+///     Ok::<_, Failure>(())
+/// })
+/// .lookback(10.minutes())
+/// .timeout(20.minutes());
+/// ```
+///
+/// Lengths are anything that becomes a [`SignedDuration`]: a `Span` of jiff (`10.minutes()`), a `std::time::Duration`, …
+/// Whatever is wrong with a job is said when the scheduler starts, all at once.
+pub struct Job {
+    name: String,
+    schedule: Schedule,
+    body: Body,
+    policies: Policies,
+    complaints: Vec<String>,
+}
+
+/// The policies that a job sets; the others keep their defaults.
+#[derive(Default)]
+struct Policies {
+    jitter: Option<SignedDuration>,
+    lookback: Option<SignedDuration>,
+    initial_window: Option<SignedDuration>,
+    timeout: Option<SignedDuration>,
+    stop_grace: Option<SignedDuration>,
+    retry: Option<Retry>,
+    completes: bool,
+}
+
+impl Job {
+    /// A job that runs `body` whenever `schedule` is due, on exactly one node.
+    ///
+    /// `name`: 1-128 bytes of NFC text without control characters, unique within the schema; it is the job's identity across
+    /// processes and deploys. The body runs as a task of the runtime that [`start`](crate::SchedulerBuilder::start) was called
+    /// on, with no lock of the database's and no transaction open on its behalf.
+    pub fn new<F, Fut, E>(name: impl Into<String>, schedule: Schedule, body: F) -> Job
+    where
+        F: Fn(Run) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<Failure>,
+    {
+        let body: Body = Arc::new(move |run| {
+            let work = body(run);
+            Box::pin(async move { work.await.map_err(Into::into) })
+        });
+        Job { name: name.into(), schedule, body, policies: Policies::default(), complaints: Vec::new() }
+    }
+
+    /// Spreads the jobs of a fleet: each job starts up to this long after its instants, always by the same share of it.
+    /// Default 0. `scheduled_for` does not move.
+    pub fn jitter<L>(mut self, length: L) -> Job
+    where
+        L: TryInto<SignedDuration, Error: Display>,
+    {
+        self.policies.jitter = self.length("jitter", SignedDuration::ZERO, length);
+        self
+    }
+
+    /// How far each window reaches back behind what is covered already, for data that appears late. Default 0.
+    pub fn lookback<L>(mut self, length: L) -> Job
+    where
+        L: TryInto<SignedDuration, Error: Display>,
+    {
+        self.policies.lookback = self.length("lookback", SignedDuration::ZERO, length);
+        self
+    }
+
+    /// How far before the job's registration its very first window begins. Default 0.
+    pub fn initial_window<L>(mut self, length: L) -> Job
+    where
+        L: TryInto<SignedDuration, Error: Display>,
+    {
+        self.policies.initial_window = self.length("initial_window", SignedDuration::ZERO, length);
+        self
+    }
+
+    /// How long a run may take; then its body is told to stop, and the outcome is `timed_out`. Default 1 h.
+    pub fn timeout<L>(mut self, length: L) -> Job
+    where
+        L: TryInto<SignedDuration, Error: Display>,
+    {
+        self.policies.timeout = self.length("timeout", SignedDuration::from_millis(1), length);
+        self
+    }
+
+    /// How long a body that was told to stop may take before its task is aborted. Default 10 s; on a lost lock at most a fifth
+    /// of ttl.
+    pub fn stop_grace<L>(mut self, length: L) -> Job
+    where
+        L: TryInto<SignedDuration, Error: Display>,
+    {
+        self.policies.stop_grace = self.length("stop_grace", SignedDuration::ZERO, length);
+        self
+    }
+
+    /// What becomes of an occurrence whose run failed. Default: it waits for its successor.
+    pub fn retry(mut self, retry: Retry) -> Job {
+        if retry.attempts == 0 || retry.backoff.is_negative() {
+            self.complaints.push("retry: at least 1 attempt and a backoff of 0 or more".to_owned());
+        }
+        self.policies.retry = Some(retry);
+        self
+    }
+
+    /// The body records its own success, with [`Run::complete`](crate::Run::complete): a run that returns without having
+    /// committed it has failed. Effects inside PostgreSQL are then exactly-once. Default: returning is success.
+    pub fn completes(mut self, completes: bool) -> Job {
+        self.policies.completes = completes;
+        self
+    }
+
+    fn length<L>(&mut self, policy: &str, at_least: SignedDuration, length: L) -> Option<SignedDuration>
+    where
+        L: TryInto<SignedDuration, Error: Display>,
+    {
+        let most = SignedDuration::from_hours(100 * 366 * 24);
+        match length.try_into() {
+            Ok(length) if length >= at_least && length <= most => return Some(length),
+            Ok(length) => {
+                self.complaints.push(format!("{policy}: {length:#} is not between {at_least:#} and 100 years"))
+            }
+            Err(error) => self.complaints.push(format!("{policy}: {error}")),
+        }
+        None
+    }
+
+    /// The definition and the body, or everything that is wrong.
+    pub(crate) fn define(self, namespace: Option<&Namespace>) -> Result<(Definition, Body), Vec<String>> {
+        let mut complaints = self.complaints;
+        let name = JobName::parse(&self.name).map_err(|error| complaints.push(error.to_string())).ok();
+        complaints.extend(self.schedule.complaints().map(|error| format!("schedule: {error}")));
+        if self.schedule.is_continuous() {
+            complaints.push("schedule: continuous jobs are not built yet".to_owned());
+        }
+        let Some(name) = name.filter(|_| complaints.is_empty()) else {
+            let job = format!("job {:?}", self.name);
+            return Err(complaints.into_iter().map(|complaint| format!("{job}: {complaint}")).collect());
+        };
+        let key = Key::of(namespace, &name);
+        let defaults = Definition::new(name, key, self.schedule);
+        let policies = self.policies;
+        let definition = Definition {
+            jitter: policies.jitter.unwrap_or(defaults.jitter),
+            lookback: policies.lookback.unwrap_or(defaults.lookback),
+            initial_window: policies.initial_window.unwrap_or(defaults.initial_window),
+            timeout: policies.timeout.or(defaults.timeout),
+            stop_grace: policies.stop_grace.unwrap_or(defaults.stop_grace),
+            retry: policies.retry.unwrap_or(defaults.retry),
+            completes: policies.completes,
+            ..defaults
+        };
+        Ok((definition, self.body))
+    }
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Job").field("name", &self.name).field("schedule", &self.schedule.to_string()).finish()
+    }
+}

@@ -1,0 +1,53 @@
+//! Making the schema without a scheduler.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hourhand_core::protocol::{Answer, Question};
+use uuid::Uuid;
+
+use crate::error::Error;
+use crate::pg::conninfo::{Conninfo, Environment};
+use crate::pg::{Catalog, Schema, SessionSettings, Statements};
+
+/// How long another session's migration is waited for.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// Makes or upgrades hourhand's schema, and starts no scheduler: for a service's own migration command.
+///
+/// Needs the right to create the schema, or a schema that is there and belongs to the role. May be called by many processes at
+/// once: one does it, the others find it done.
+///
+/// # Errors
+///
+/// [`Error::is_config`] for an unreadable URL or a bad schema name, [`Error::is_incompatible`] for a server older than PostgreSQL
+/// 14, else what the database said.
+pub async fn migrate(database_url: &str, schema: &str) -> Result<(), Error> {
+    let config = |error: String| Error::config(vec![error]);
+    let conninfo =
+        Conninfo::parse(database_url, &Environment::of_process()).map_err(|error| config(error.to_string()))?;
+    let schema = Schema::parse(schema).map_err(|error| config(error.to_string()))?;
+    let settings = SessionSettings {
+        conninfo: Arc::new(conninfo),
+        statements: Arc::new(Statements::of(&schema)),
+        schema,
+        ttl: Duration::from_secs(15),
+        application_name: "hourhand migrate".to_owned(),
+    };
+    let failed = |trouble| Error::database("migrate", trouble);
+    let opened = settings.open(Uuid::new_v4().to_string(), None).await.map_err(failed)?;
+    let catalog = Catalog { entries: Vec::new(), node: String::new() };
+    let work = async {
+        while opened.session.ask(&catalog, &Question::Migrate, &[]).await? == Answer::MigrationBusy {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Ok(())
+    };
+    tokio::select! {
+        done = tokio::time::timeout(WAIT_MAX, work) => match done {
+            Ok(done) => done.map_err(failed),
+            Err(_) => Err(failed(crate::pg::lost(format!("another session has been migrating for {WAIT_MAX:?}")))),
+        },
+        ended = opened.driving => Err(failed(ended)),
+    }
+}

@@ -1,0 +1,21 @@
+//! The only room that speaks SQL, and the only one that knows the server. It decides nothing, retries nothing, sleeps nowhere.
+//!
+//! Every statement is sent unnamed (`query_typed`): a named one would be lost behind a transaction pooler.
+
+mod ask;
+mod catalog;
+pub(crate) mod conninfo;
+mod end;
+pub(crate) mod migrate;
+mod row;
+mod session;
+mod sql;
+mod text;
+mod tls;
+mod trouble;
+mod tstz;
+
+pub(crate) use catalog::{Catalog, Entry};
+pub(crate) use session::{Former, Opened, Session, SessionSettings};
+pub(crate) use sql::{Schema, Statements};
+pub(crate) use trouble::lost;

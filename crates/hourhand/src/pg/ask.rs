@@ -1,0 +1,226 @@
+//! Questions of the node, each carried out as one statement.
+
+use std::time::Duration;
+
+use hourhand_core::protocol::{Answer, Proof, Question, Slot, Start, StartAnswer, Trouble};
+use tokio_postgres::Row;
+use tokio_postgres::types::{ToSql, Type};
+
+use super::catalog::Catalog;
+use super::row::{by_name, facts, get, instant, started};
+use super::session::Session;
+use super::sql;
+use super::trouble::{timed_out, trouble};
+use super::tstz::Tstz;
+
+/// A parameter with its type: nothing is prepared, so the server is told.
+pub(super) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
+
+/// A migration waits for nobody, but makes indexes.
+const MIGRATION_BOUND: Duration = Duration::from_secs(60);
+
+impl Session {
+    /// Carries a question out, within our own bound; the server's is shorter, so a statement that we gave up has ended there.
+    /// `outputs` go with the ends of a [`Question::End`], one a run.
+    pub(crate) async fn ask(
+        &self,
+        catalog: &Catalog,
+        question: &Question,
+        outputs: &[Option<String>],
+    ) -> Result<Answer, Trouble> {
+        let bound = if matches!(question, Question::Migrate) { MIGRATION_BOUND } else { self.statement_bound };
+        let name = name_of(question);
+        match tokio::time::timeout(bound, self.carry_out(catalog, question, outputs)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(timed_out(name, bound)),
+        }
+    }
+
+    async fn carry_out(
+        &self,
+        catalog: &Catalog,
+        question: &Question,
+        outputs: &[Option<String>],
+    ) -> Result<Answer, Trouble> {
+        match question {
+            Question::Migrate => super::migrate::migrate(&self.client, &self.schema).await,
+            Question::Register => self.register(catalog).await,
+            Question::Look(slots) => self.look(catalog, slots).await,
+            Question::TryLocks(slots) => self.try_locks(catalog, slots).await,
+            Question::TryWatches(slots) => self.try_watches(catalog, slots).await,
+            Question::Settle { slot, epoch, died } => self.settle(catalog, *slot, *epoch, *died).await,
+            Question::Start { starts, alone } => self.start(catalog, starts, *alone).await,
+            Question::Ping(runs) => self.ping(catalog, runs).await,
+            Question::End { ends, alone } => self.end(catalog, ends, *alone, outputs).await,
+            Question::Unlock(slots) => self.unlock(&catalog.keys(slots)).await,
+            Question::UnlockWatches(slots) => self.unlock_watches(catalog, slots).await,
+            Question::Reconcile { locks, watches } => self.reconcile(catalog, locks, watches).await,
+        }
+    }
+
+    pub(super) async fn rows(&self, statement: &str, params: &[Param<'_>]) -> Result<Vec<Row>, Trouble> {
+        self.client.query_typed(statement, params).await.map_err(|error| trouble(&error))
+    }
+
+    async fn register(&self, catalog: &Catalog) -> Result<Answer, Trouble> {
+        let entries = &catalog.entries;
+        let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let keys: Vec<i64> = entries.iter().map(|entry| entry.key.0).collect();
+        let bodies: Vec<&str> = entries.iter().map(|entry| entry.body.as_str()).collect();
+        let initial: Vec<f64> = entries.iter().map(|entry| entry.initial_window_seconds).collect();
+        let params: [Param<'_>; 4] = [
+            (&names, Type::TEXT_ARRAY),
+            (&keys, Type::INT8_ARRAY),
+            (&bodies, Type::TEXT_ARRAY),
+            (&initial, Type::FLOAT8_ARRAY),
+        ];
+        let rows = self.rows(&self.statements.register, &params).await?;
+        let others = by_name(rows)?;
+        let slots = (0..entries.len()).map(Slot);
+        Ok(Answer::Registered(slots.filter(|slot| others.contains_key(&catalog.entry(*slot).name)).collect()))
+    }
+
+    async fn look(&self, catalog: &Catalog, slots: &[Slot]) -> Result<Answer, Trouble> {
+        let names = catalog.names(slots);
+        let rows = by_name(self.rows(&self.statements.look, &[(&names, Type::TEXT_ARRAY)]).await?)?;
+        let now = rows.values().next().map(|row| instant(row, "now")).transpose()?;
+        let found = names.iter().map(|name| rows.get(*name).map(facts).transpose());
+        Ok(Answer::Looked { now, facts: found.collect::<Result<_, _>>()? })
+    }
+
+    async fn try_locks(&self, catalog: &Catalog, slots: &[Slot]) -> Result<Answer, Trouble> {
+        let keys = catalog.keys(slots);
+        let rows = self.rows(sql::TRY_LOCKS, &[(&keys, Type::INT8_ARRAY), (&self.mark, Type::TEXT)]).await?;
+        granted(&rows)
+    }
+
+    async fn try_watches(&self, catalog: &Catalog, slots: &[Slot]) -> Result<Answer, Trouble> {
+        let (classids, objids) = catalog.halves(slots);
+        let params: [Param<'_>; 3] =
+            [(&classids, Type::INT4_ARRAY), (&objids, Type::INT4_ARRAY), (&self.mark, Type::TEXT)];
+        granted(&self.rows(sql::TRY_WATCHES, &params).await?)
+    }
+
+    async fn settle(&self, catalog: &Catalog, slot: Slot, epoch: i64, died: bool) -> Result<Answer, Trouble> {
+        let name = &catalog.entry(slot).name;
+        let params: [Param<'_>; 3] = [(name, Type::TEXT), (&epoch, Type::INT8), (&died, Type::BOOL)];
+        let rows = self.rows(&self.statements.settle, &params).await?;
+        let Some(row) = rows.first() else { return Ok(Answer::Settled(None)) };
+        let deaths = u32::try_from(get::<i32>(row, "deaths")?).unwrap_or(0);
+        Ok(Answer::Settled(Some((deaths, get(row, "gave_up")?))))
+    }
+
+    async fn start(&self, catalog: &Catalog, starts: &[Start], alone: bool) -> Result<Answer, Trouble> {
+        let entry = |start: &Start| catalog.entry(start.slot);
+        let names: Vec<&str> = starts.iter().map(|start| entry(start).name.as_str()).collect();
+        let occurrences: Vec<_> = starts.iter().map(|start| start.occurrence.map(Tstz)).collect();
+        let seen: Vec<i64> = starts.iter().map(|start| start.seen).collect();
+        let triggers: Vec<&str> = starts.iter().map(|start| start.trigger.as_str()).collect();
+        let lookbacks: Vec<f64> = starts.iter().map(|start| entry(start).lookback_seconds).collect();
+        let skipped: Vec<i64> = starts.iter().map(|start| start.skipped.cast_signed()).collect();
+        let skipped_for: Vec<_> = starts.iter().map(|start| start.skipped_for.map(Tstz)).collect();
+        let params: [Param<'_>; 8] = [
+            (&names, Type::TEXT_ARRAY),
+            (&occurrences, Type::TIMESTAMPTZ_ARRAY),
+            (&seen, Type::INT8_ARRAY),
+            (&triggers, Type::TEXT_ARRAY),
+            (&lookbacks, Type::FLOAT8_ARRAY),
+            (&skipped, Type::INT8_ARRAY),
+            (&skipped_for, Type::TIMESTAMPTZ_ARRAY),
+            (&catalog.node, Type::TEXT),
+        ];
+        let statement = if alone { &self.statements.start_alone } else { &self.statements.start };
+        let rows = by_name(self.rows(statement, &params).await?)?;
+        let answers = names.iter().map(|name| {
+            let Some(row) = rows.get(*name) else { return Ok(StartAnswer::NotStarted) };
+            Ok(match started(row)? {
+                Some(run) => StartAnswer::Started(run),
+                None if get(row, "owned")? => StartAnswer::NotStarted,
+                None => StartAnswer::NotOwned,
+            })
+        });
+        Ok(Answer::Started(answers.collect::<Result<_, Trouble>>()?))
+    }
+
+    async fn ping(&self, catalog: &Catalog, runs: &[(Slot, i64)]) -> Result<Answer, Trouble> {
+        let names: Vec<&str> = runs.iter().map(|(slot, _)| catalog.entry(*slot).name.as_str()).collect();
+        let epochs: Vec<i64> = runs.iter().map(|(_, epoch)| *epoch).collect();
+        let params: [Param<'_>; 2] = [(&names, Type::TEXT_ARRAY), (&epochs, Type::INT8_ARRAY)];
+        let rows = self.rows(&self.statements.ping, &params).await?;
+        let Some(row) = rows.first() else { return Err(super::trouble::unexpected("the ping returned no row")) };
+        let owned: Vec<i64> = get(row, "owned")?;
+        let owns = |slot: &Slot| owned.contains(&catalog.entry(*slot).key.0);
+        Ok(Answer::Pinged(Proof {
+            marked: get::<Option<String>>(row, "mark")?.as_deref() == Some(self.mark.as_str()),
+            read_only: get(row, "read_only")?,
+            owned: runs.iter().map(|(slot, _)| *slot).filter(owns).collect(),
+            cancelled: get(row, "cancelled")?,
+        }))
+    }
+
+    async fn unlock(&self, keys: &[i64]) -> Result<Answer, Trouble> {
+        let rows = self.rows(sql::UNLOCK, &[(&keys, Type::INT8_ARRAY)]).await?;
+        all_released(&rows)
+    }
+
+    async fn unlock_watches(&self, catalog: &Catalog, slots: &[Slot]) -> Result<Answer, Trouble> {
+        let (classids, objids) = catalog.halves(slots);
+        self.unlock_halves(&classids, &objids).await
+    }
+
+    async fn unlock_halves(&self, classids: &[i32], objids: &[i32]) -> Result<Answer, Trouble> {
+        let params: [Param<'_>; 2] = [(&classids, Type::INT4_ARRAY), (&objids, Type::INT4_ARRAY)];
+        all_released(&self.rows(sql::UNLOCK_WATCHES, &params).await?)
+    }
+
+    /// Asks what this session holds, and lets go what nobody knows of.
+    async fn reconcile(&self, catalog: &Catalog, locks: &[Slot], watches: &[Slot]) -> Result<Answer, Trouble> {
+        let rows = self.rows(sql::OWNED, &[]).await?;
+        let held: Vec<(i64, i32)> =
+            rows.iter().map(|row| Ok((get(row, "key")?, get(row, "form")?))).collect::<Result<_, Trouble>>()?;
+        let keep_locks = catalog.keys(locks);
+        let keep_watches = catalog.keys(watches);
+        let extra_locks: Vec<i64> =
+            held.iter().filter(|(key, form)| *form == 1 && !keep_locks.contains(key)).map(|(key, _)| *key).collect();
+        let extra_watches = held.iter().filter(|(key, form)| *form == 2 && !keep_watches.contains(key));
+        let (classids, objids): (Vec<i32>, Vec<i32>) = extra_watches
+            .map(|(key, _)| hourhand_core::key::Key(*key))
+            .map(|key| (key.classid().cast_signed(), key.objid().cast_signed()))
+            .unzip();
+        if !extra_locks.is_empty() {
+            self.unlock(&extra_locks).await?;
+        }
+        if !classids.is_empty() {
+            self.unlock_halves(&classids, &objids).await?;
+        }
+        let has = |key: &i64, form: i32| held.contains(&(*key, form));
+        let complete = keep_locks.iter().all(|key| has(key, 1)) && keep_watches.iter().all(|key| has(key, 2));
+        Ok(Answer::Reconciled { complete })
+    }
+}
+
+fn granted(rows: &[Row]) -> Result<Answer, Trouble> {
+    Ok(Answer::Tried(rows.iter().map(|row| get(row, "granted")).collect::<Result<_, _>>()?))
+}
+
+fn all_released(rows: &[Row]) -> Result<Answer, Trouble> {
+    let released = rows.iter().map(|row| get(row, "released")).collect::<Result<Vec<bool>, _>>()?;
+    Ok(Answer::Unlocked(released.into_iter().all(|released| released)))
+}
+
+fn name_of(question: &Question) -> &'static str {
+    match question {
+        Question::Migrate => "migrate",
+        Question::Register => "register",
+        Question::Look(_) => "look",
+        Question::TryLocks(_) => "try_locks",
+        Question::TryWatches(_) => "try_watches",
+        Question::Settle { .. } => "settle",
+        Question::Start { .. } => "start",
+        Question::Ping(_) => "ping",
+        Question::End { .. } => "end",
+        Question::Unlock(_) => "unlock",
+        Question::UnlockWatches(_) => "unlock_watches",
+        Question::Reconcile { .. } => "owned",
+    }
+}

@@ -1,0 +1,42 @@
+//! The jobs of a node, in the columns that statements take.
+
+use hourhand_core::protocol::Slot;
+
+/// What statements need to know of a job.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) key: hourhand_core::key::Key,
+    /// The definition as json, for other nodes and for people.
+    pub(crate) body: String,
+    pub(crate) lookback_seconds: f64,
+    pub(crate) initial_window_seconds: f64,
+}
+
+/// All jobs of a node, by slot.
+#[derive(Debug)]
+pub(crate) struct Catalog {
+    pub(crate) entries: Vec<Entry>,
+    /// What the node calls itself in rows.
+    pub(crate) node: String,
+}
+
+impl Catalog {
+    pub(crate) fn entry(&self, slot: Slot) -> &Entry {
+        &self.entries[slot.0]
+    }
+
+    pub(crate) fn names(&self, slots: &[Slot]) -> Vec<&str> {
+        slots.iter().map(|slot| self.entry(*slot).name.as_str()).collect()
+    }
+
+    pub(crate) fn keys(&self, slots: &[Slot]) -> Vec<i64> {
+        slots.iter().map(|slot| self.entry(*slot).key.0).collect()
+    }
+
+    /// The halves of the keys as the two-integer lock functions take them.
+    pub(crate) fn halves(&self, slots: &[Slot]) -> (Vec<i32>, Vec<i32>) {
+        let keys = slots.iter().map(|slot| self.entry(*slot).key);
+        keys.map(|key| (key.classid().cast_signed(), key.objid().cast_signed())).unzip()
+    }
+}

@@ -1,0 +1,85 @@
+//! Making and upgrading the schema: our own list, one transaction, under an advisory lock that is tried, not waited for.
+//!
+//! `create … if not exists` is no help between replicas that boot together: it fails on the unique indexes of the catalog. So
+//! the version is read and the list applied under the lock of the key `hourhand`, a name that no job may bear.
+
+use hourhand_core::key::Key;
+use hourhand_core::protocol::{Answer, Trouble};
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+
+use super::row::get;
+use super::sql::Schema;
+use super::trouble::trouble;
+
+/// Every migration, oldest first. Forward only and additive: an old node works on a newer schema.
+const MIGRATIONS: [(i32, &str, &str); 1] =
+    [(1, "create_protocol", include_str!("sql/migrations/0001_create_protocol.sql"))];
+
+/// Brings the schema up to date, or finds that another session is at it.
+pub(crate) async fn migrate(client: &Client, schema: &Schema) -> Result<Answer, Trouble> {
+    run(client, "begin isolation level read committed read write; set local statement_timeout = '55s'").await?;
+    match under_lock(client, schema).await {
+        Ok(answer) => {
+            run(client, "commit").await?;
+            Ok(answer)
+        }
+        Err(refused) => {
+            // The session may be gone; then so is the transaction.
+            let _ = run(client, "rollback").await;
+            Err(refused)
+        }
+    }
+}
+
+async fn under_lock(client: &Client, schema: &Schema) -> Result<Answer, Trouble> {
+    let tried = client.query_typed(include_str!("sql/try_migration.sql"), &[(&Key::MIGRATION.0, Type::INT8)]).await;
+    let rows = tried.map_err(|error| trouble(&error))?;
+    let granted = rows.first().map(|row| get::<bool>(row, "granted")).transpose()?;
+    if granted != Some(true) {
+        return Ok(Answer::MigrationBusy);
+    }
+    let version = version(client, schema).await?;
+    for (number, name, text) in MIGRATIONS.iter().filter(|(number, ..)| *number > version) {
+        if *number == 1 {
+            found(client, schema).await?;
+        }
+        run(client, &schema.put_into(text)).await?;
+        let note = schema.put_into("insert into {schema}.migration (version, name) values ($1, $2)");
+        let noted = client.execute_typed(&note, &[(number, Type::INT4), (name, Type::TEXT)]).await;
+        noted.map_err(|error| trouble(&error))?;
+    }
+    Ok(Answer::Migrated)
+}
+
+/// The version of the schema that is there; 0: none.
+async fn version(client: &Client, schema: &Schema) -> Result<i32, Trouble> {
+    let table = schema.put_into("{schema}.migration");
+    let there = client.query_typed("select to_regclass($1) is not null as there", &[(&table, Type::TEXT)]).await;
+    let there = there.map_err(|error| trouble(&error))?;
+    if !there.first().map(|row| get::<bool>(row, "there")).transpose()?.unwrap_or(false) {
+        return Ok(0);
+    }
+    let newest = schema.put_into("select coalesce(max(version), 0) as version from {schema}.migration");
+    let rows = client.query_typed(&newest, &[]).await.map_err(|error| trouble(&error))?;
+    rows.first().map(|row| get(row, "version")).transpose().map(|version| version.unwrap_or(0))
+}
+
+/// The schema itself, unless somebody made it for us: making one needs CREATE on the database even if it is there.
+async fn found(client: &Client, schema: &Schema) -> Result<(), Trouble> {
+    let name = schema.as_str();
+    let there = client
+        .query_typed("select exists (select from pg_namespace n where n.nspname = $1) as there", &[(&name, Type::TEXT)])
+        .await
+        .map_err(|error| trouble(&error))?;
+    if !there.first().map(|row| get::<bool>(row, "there")).transpose()?.unwrap_or(false) {
+        run(client, &schema.put_into("create schema {schema}")).await?;
+    }
+    let table = "create table {schema}.migration (version int primary key, name text not null, \
+                 applied_at timestamptz not null default clock_timestamp())";
+    run(client, &schema.put_into(table)).await
+}
+
+async fn run(client: &Client, statements: &str) -> Result<(), Trouble> {
+    client.batch_execute(statements).await.map_err(|error| trouble(&error))
+}

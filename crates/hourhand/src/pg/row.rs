@@ -1,0 +1,78 @@
+//! Rows, read by name.
+
+use std::collections::HashMap;
+
+use hourhand_core::facts::{Facts, Holder};
+use hourhand_core::outcome::Trigger;
+use hourhand_core::protocol::{Started, Trouble};
+use jiff::Timestamp;
+use tokio_postgres::Row;
+use tokio_postgres::types::FromSql;
+
+use super::trouble::{trouble, unexpected};
+use super::tstz::Tstz;
+
+/// A column by name; a missing one or one of another type is trouble, not a panic.
+pub(crate) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: &str) -> Result<T, Trouble> {
+    row.try_get(column).map_err(|error| trouble(&error))
+}
+
+/// An instant.
+pub(crate) fn instant(row: &Row, column: &str) -> Result<Timestamp, Trouble> {
+    get::<Tstz>(row, column).map(|instant| instant.0)
+}
+
+/// An instant, or none.
+pub(crate) fn instant_or_none(row: &Row, column: &str) -> Result<Option<Timestamp>, Trouble> {
+    Ok(get::<Option<Tstz>>(row, column)?.map(|instant| instant.0))
+}
+
+/// A count that is never negative.
+fn count(row: &Row, column: &str) -> Result<u32, Trouble> {
+    let number: i32 = get(row, column)?;
+    u32::try_from(number).map_err(|_| unexpected(format!("{column} is {number}")))
+}
+
+/// The rows by the job they speak of.
+pub(crate) fn by_name(rows: Vec<Row>) -> Result<HashMap<String, Row>, Trouble> {
+    rows.into_iter().map(|row| Ok((get::<String>(&row, "name")?, row))).collect()
+}
+
+pub(crate) fn facts(row: &Row) -> Result<Facts, Trouble> {
+    let holder_pid: Option<i32> = get(row, "holder_pid")?;
+    let application: Option<String> = get(row, "holder_application")?;
+    let trigger: Option<String> = get(row, "trigger")?;
+    Ok(Facts {
+        epoch: get(row, "epoch")?,
+        ended_epoch: get(row, "ended_epoch")?,
+        handled_until: instant(row, "handled_until")?,
+        counts_from: instant_or_none(row, "counts_from")?,
+        open_for: instant_or_none(row, "open_for")?,
+        attempts: count(row, "attempts")?,
+        deaths: count(row, "deaths")?,
+        not_before: instant_or_none(row, "not_before")?,
+        paused: get(row, "paused")?,
+        resumed_at: instant_or_none(row, "resumed_at")?,
+        holder: holder_pid.map(|pid| Holder { pid, application }),
+        running: get(row, "running")?,
+        mine: get::<Option<bool>>(row, "mine")?.unwrap_or(false),
+        node: get(row, "node")?,
+        started_at: instant_or_none(row, "started_at")?,
+        scheduled_for: instant_or_none(row, "scheduled_for")?,
+        trigger: trigger.as_deref().and_then(Trigger::parse),
+        last_outcome: get(row, "last_outcome")?,
+        last_success_at: instant_or_none(row, "last_success_at")?,
+    })
+}
+
+pub(crate) fn started(row: &Row) -> Result<Option<Started>, Trouble> {
+    let Some(epoch) = get::<Option<i64>>(row, "epoch")? else { return Ok(None) };
+    Ok(Some(Started {
+        epoch,
+        attempt: count(row, "attempt")?,
+        takeover: count(row, "takeover")?,
+        window_from: instant(row, "window_from")?,
+        window_until: instant(row, "window_until")?,
+        started_at: instant(row, "started_at")?,
+    }))
+}

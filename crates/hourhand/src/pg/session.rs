@@ -1,0 +1,206 @@
+//! The session: the process's one dedicated connection, never from a pool, and the only thing that holds locks.
+//!
+//! It is opened in a fixed order: the mark by which it is recognised, who answers, then the settings, sent as statements (poolers
+//! refuse start-up options), then their values read back. From then on each statement is bounded twice: by the server
+//! (`statement_timeout`) and, a little later, by us, so that what we gave up has ended there.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hourhand_core::protocol::{Trouble, TroubleKind};
+use jiff::Timestamp;
+use tokio::sync::mpsc;
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, Notification};
+
+use super::conninfo::{ConnectError, Conninfo, connect};
+use super::row::{get, instant, instant_or_none};
+use super::sql::{self, Schema, Statements};
+use super::trouble::{timed_out, trouble, unexpected};
+use super::tstz::Tstz;
+
+/// All servers of the connection string together have this long.
+const CONNECT_BOUND: Duration = Duration::from_secs(5);
+/// Notifications are hints: beyond these they are dropped.
+const NOTIFICATIONS_MAX: usize = 256;
+/// The oldest server that serves (`server_version_num`).
+const VERSION_MIN: i32 = 140_000;
+
+/// What is needed to open a session.
+#[derive(Clone)]
+pub(crate) struct SessionSettings {
+    pub(crate) conninfo: Arc<Conninfo>,
+    pub(crate) schema: Schema,
+    pub(crate) statements: Arc<Statements>,
+    pub(crate) ttl: Duration,
+    /// Shown in `pg_stat_activity`; begins with `hourhand`.
+    pub(crate) application_name: String,
+}
+
+/// A backend of ours that may still be there: its pid and start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Former {
+    pub(crate) pid: i32,
+    pub(crate) backend_start: Timestamp,
+}
+
+/// An open session: statements go through it, one at a time.
+pub(crate) struct Session {
+    pub(super) client: Client,
+    pub(super) mark: String,
+    pub(super) schema: Schema,
+    pub(super) statements: Arc<Statements>,
+    pub(super) statement_bound: Duration,
+}
+
+/// The half of a session that moves its bytes.
+pub(crate) type Driving = Pin<Box<dyn Future<Output = Trouble> + Send>>;
+
+/// A session just opened.
+pub(crate) struct Opened {
+    pub(crate) session: Session,
+    /// Moves the bytes; ends when the session ends, and says why.
+    pub(crate) driving: Driving,
+    /// What other sessions say on our channel.
+    pub(crate) notifications: mpsc::Receiver<Notification>,
+    pub(crate) now: Timestamp,
+    pub(crate) backend: Former,
+    /// Settings that the server did not take, as `name = value instead of value`.
+    pub(crate) unmet: Vec<String>,
+}
+
+impl SessionSettings {
+    /// The bound on one statement, ours.
+    fn statement_bound(&self) -> Duration {
+        self.ttl / 5
+    }
+
+    /// Opens the session, or says why not, within ttl; `former`, if given, is ended on the server.
+    ///
+    /// The connection is driven here until everything is set, because nothing is answered otherwise.
+    pub(crate) async fn open(&self, mark: String, former: Option<Former>) -> Result<Opened, Trouble> {
+        let bound = self.ttl.min(Duration::from_secs(10));
+        match tokio::time::timeout(bound, self.open_unbounded(mark, former)).await {
+            Ok(opened) => opened,
+            Err(_) => Err(Trouble { kind: TroubleKind::Unreachable, ..timed_out("connect", bound) }),
+        }
+    }
+
+    async fn open_unbounded(&self, mark: String, former: Option<Former>) -> Result<Opened, Trouble> {
+        let (client, driver) =
+            connect(&self.conninfo, &self.application_name, CONNECT_BOUND).await.map_err(|error| refused(&error))?;
+        let (sender, notifications) = mpsc::channel(NOTIFICATIONS_MAX);
+        let mut driving: Driving = Box::pin(async move { ended(driver.run(sender).await) });
+        let session = Session {
+            client,
+            mark,
+            schema: self.schema.clone(),
+            statements: self.statements.clone(),
+            statement_bound: self.statement_bound(),
+        };
+        let set_up = tokio::select! {
+            set_up = self.set_up(&session, former) => set_up,
+            ended = &mut driving => Err(ended),
+        };
+        let (now, backend, unmet) = set_up?;
+        Ok(Opened { session, driving, notifications, now, backend, unmet })
+    }
+
+    async fn set_up(
+        &self,
+        session: &Session,
+        former: Option<Former>,
+    ) -> Result<(Timestamp, Former, Vec<String>), Trouble> {
+        let rows = session.rows(sql::OPEN, &[(&session.mark, Type::TEXT)]).await?;
+        let row = rows.first().ok_or_else(|| unexpected("the first statement returned no row"))?;
+        let (version, number): (String, i32) = (get(row, "version")?, get(row, "version_number")?);
+        if number < VERSION_MIN {
+            let text = format!("PostgreSQL {version} found, 14 or newer needed");
+            return Err(Trouble { kind: TroubleKind::Incompatible, text });
+        }
+        if get(row, "standby")? {
+            let text = "the server is a standby: locks and writes need the primary".to_owned();
+            return Err(Trouble { kind: TroubleKind::Unreachable, text });
+        }
+        let pid: i32 = get(row, "pid")?;
+        let backend_start = instant_or_none(row, "backend_start")?.unwrap_or(Timestamp::UNIX_EPOCH);
+        let now = instant(row, "now")?;
+        let unmet = self.set(session, number).await?;
+        if let Some(former) = former {
+            let params: [super::ask::Param<'_>; 2] =
+                [(&former.pid, Type::INT4), (&Tstz(former.backend_start), Type::TIMESTAMPTZ)];
+            session.rows(sql::END_FORMER, &params).await?;
+        }
+        Ok((now, Former { pid, backend_start }, unmet))
+    }
+
+    /// Sends the settings, reads them back, and listens.
+    async fn set(&self, session: &Session, version_number: i32) -> Result<Vec<String>, Trouble> {
+        let wanted = self.wanted(version_number);
+        let mut batch: String = wanted.iter().map(|(name, value)| format!("set {name} = '{value}';")).collect();
+        batch.push_str(&format!("set search_path = \"{}\", pg_temp; listen hourhand", self.schema));
+        session.client.batch_execute(&batch).await.map_err(|error| trouble(&error))?;
+        let names: Vec<&str> = wanted.iter().map(|(name, _)| *name).collect();
+        let rows = session.rows(sql::READ_BACK, &[(&names, Type::TEXT_ARRAY)]).await?;
+        let mut unmet = Vec::new();
+        for row in &rows {
+            let (name, value): (String, String) = (get(row, "name")?, get(row, "setting")?);
+            let asked = wanted.iter().find(|(wanted, _)| *wanted == name).map(|(_, value)| value.as_str());
+            // A Unix socket has no TCP settings: 0 is right there.
+            let without_tcp = name.starts_with("tcp_") && value == "0";
+            if asked.is_some_and(|asked| asked != value) && !without_tcp {
+                unmet.push(format!("{name} = {value} instead of {}", asked.unwrap_or_default()));
+            }
+        }
+        Ok(unmet)
+    }
+
+    /// The settings of the protocol, in the units that `pg_settings` shows. The server's limits are shorter than ours, and the
+    /// server's patience with a silent client is ttl.
+    fn wanted(&self, version_number: i32) -> Vec<(&'static str, String)> {
+        let ttl = self.ttl.as_secs();
+        let ttl_ms = ttl * 1000;
+        let beat = (ttl / 5).max(1);
+        let mut wanted = vec![
+            ("statement_timeout", (ttl_ms / 5 - 200).to_string()),
+            ("lock_timeout", (ttl_ms / 15).to_string()),
+            ("idle_in_transaction_session_timeout", ttl_ms.to_string()),
+            ("idle_session_timeout", "0".to_owned()),
+            ("synchronous_commit", "on".to_owned()),
+            ("default_transaction_isolation", "read committed".to_owned()),
+            ("default_transaction_read_only", "off".to_owned()),
+            ("tcp_user_timeout", ttl_ms.to_string()),
+            ("tcp_keepalives_idle", (3 * ttl / 5).to_string()),
+            ("tcp_keepalives_interval", beat.to_string()),
+            ("tcp_keepalives_count", "3".to_owned()),
+            ("client_connection_check_interval", (beat * 1000).to_string()),
+        ];
+        if version_number >= 170_000 {
+            wanted.push(("transaction_timeout", "0".to_owned()));
+        }
+        wanted
+    }
+}
+
+/// The session ended: with an error by the server or the network, without by ourselves.
+fn ended(result: Result<(), tokio_postgres::Error>) -> Trouble {
+    let text = match &result {
+        Ok(()) => "the session was closed".to_owned(),
+        Err(error) => trouble(error).text,
+    };
+    Trouble { kind: TroubleKind::Unreachable, text }
+}
+
+fn refused(error: &ConnectError) -> Trouble {
+    let kind = if error.is_config() {
+        TroubleKind::Incompatible
+    } else if error.is_denied() {
+        TroubleKind::Refused
+    } else if error.db_error().is_some_and(|said| said.code().code() == "53300") {
+        TroubleKind::TooManyConnections
+    } else {
+        TroubleKind::Unreachable
+    };
+    Trouble { kind, text: error.to_string() }
+}

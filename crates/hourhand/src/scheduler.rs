@@ -1,0 +1,144 @@
+//! The scheduler of a process: built once, started once, running until it is shut down.
+
+use std::collections::HashMap;
+use std::future::IntoFuture;
+use std::sync::Arc;
+
+use hourhand_core::protocol::{Slot, TriggerAnswer};
+use jiff::Timestamp;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::builder::SchedulerBuilder;
+use crate::drive::Command;
+use crate::error::Error;
+use crate::status::{Health, JobStatus};
+
+/// Runs the jobs of this process, together with all other processes that have a scheduler on the same database.
+///
+/// A handle: clones are the same scheduler. Dropping it stops nothing; [`Scheduler::shutdown`] does, and the future given to
+/// [`shutdown_on`](SchedulerBuilder::shutdown_on).
+#[derive(Clone)]
+pub struct Scheduler(Option<Arc<Handle>>);
+
+pub(crate) struct Handle {
+    pub(crate) commands: mpsc::UnboundedSender<Command>,
+    pub(crate) slots: HashMap<String, Slot>,
+    /// Turns true when the loop has ended.
+    pub(crate) ended: watch::Receiver<bool>,
+}
+
+/// Where a request to run a job now ended up.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Triggered {
+    /// A manual run has started, on this node.
+    Started {
+        /// Its fencing token.
+        epoch: i64,
+    },
+    /// The job runs already, here or elsewhere.
+    AlreadyRunning {
+        /// The node, where known.
+        node: Option<String>,
+        /// Since when, by the server's clock.
+        since: Option<Timestamp>,
+        /// The fencing token of that run, where known.
+        epoch: Option<i64>,
+    },
+    /// The job is paused.
+    Paused,
+    /// This process has no scheduler running: it is switched off, or shutting down.
+    Off,
+}
+
+impl Scheduler {
+    /// Begins a scheduler on the database at `database_url`: a URL (`postgres://…`) or `key=value` pairs, read as libpq reads
+    /// them, with the `PG*` variables. It must lead to PostgreSQL itself or to a pooler in session mode.
+    pub fn builder(database_url: impl Into<String>) -> SchedulerBuilder {
+        SchedulerBuilder::new(database_url.into())
+    }
+
+    pub(crate) fn off() -> Scheduler {
+        Scheduler(None)
+    }
+
+    pub(crate) fn on(handle: Handle) -> Scheduler {
+        Scheduler(Some(Arc::new(handle)))
+    }
+
+    /// Whether there is a scheduler: false when it was switched off ([`SchedulerBuilder::enabled`]).
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Runs a job now, unless it runs already anywhere. Answered at once, not when the run has ended. A manual run never moves
+    /// or eats an occurrence, and neither start delay nor schedule hold it up.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_config`] when this scheduler has no such job, [`Error::is_unreachable`] when the database could not be
+    /// asked.
+    pub async fn trigger(&self, job: &str) -> Result<Triggered, Error> {
+        let Some(handle) = &self.0 else { return Ok(Triggered::Off) };
+        let Some(slot) = handle.slots.get(job).copied() else { return Err(unknown(job, handle)) };
+        match handle.ask(|reply| Command::Trigger { slot, reply }).await {
+            Some(TriggerAnswer::Started(epoch)) => Ok(Triggered::Started { epoch }),
+            Some(TriggerAnswer::AlreadyRunning { node, since, epoch }) => {
+                Ok(Triggered::AlreadyRunning { node, since, epoch })
+            }
+            Some(TriggerAnswer::Paused) => Ok(Triggered::Paused),
+            Some(TriggerAnswer::Unreachable(trouble)) => Err(Error::database("trigger", trouble)),
+            Some(TriggerAnswer::ShuttingDown) | None => Ok(Triggered::Off),
+        }
+    }
+
+    /// How this scheduler's jobs stand in the database: one statement for all of them, on the scheduler's own session, which is
+    /// opened if it is at rest. Askers at one time share one statement. Empty when switched off.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_unreachable`] when the database could not be asked; [`Error::is_stopped`] after a shutdown.
+    pub async fn status(&self) -> Result<Vec<JobStatus>, Error> {
+        let Some(handle) = &self.0 else { return Ok(Vec::new()) };
+        let answer = handle.ask(|reply| Command::Status { reply }).await;
+        answer.ok_or_else(Error::stopped)?.map_err(|trouble| Error::database("status", trouble))
+    }
+
+    /// How this scheduler is, as of its last visit to the database. Sends no statement.
+    pub async fn health(&self) -> Health {
+        let Some(handle) = &self.0 else { return Health { problems: Vec::new(), on: false } };
+        let answer = handle.ask(|reply| Command::Health { reply }).await;
+        answer.unwrap_or_else(|| Health { problems: vec!["the scheduler has shut down".to_owned()], on: false })
+    }
+
+    /// Ends the scheduler: no run starts any more, runs under way may finish within the grace, then they are told to stop and are
+    /// due at once on another node. Returns when all of that is done and the session is closed. Asking again waits for the
+    /// same end.
+    pub async fn shutdown(&self) {
+        let Some(handle) = &self.0 else { return };
+        // The loop may have ended already.
+        let _ = handle.commands.send(Command::Shutdown);
+        let mut ended = handle.ended.clone();
+        let _ = ended.wait_for(|ended| *ended).await;
+    }
+}
+
+impl Handle {
+    async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.commands.send(command(reply)).ok()?;
+        answer.into_future().await.ok()
+    }
+}
+
+fn unknown(job: &str, handle: &Handle) -> Error {
+    let mut known: Vec<&str> = handle.slots.keys().map(String::as_str).collect();
+    known.sort_unstable();
+    Error::config(vec![format!("no job {job:?} in this scheduler; it has: {}", known.join(", "))])
+}
+
+impl std::fmt::Debug for Scheduler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scheduler").field("on", &self.is_on()).finish_non_exhaustive()
+    }
+}

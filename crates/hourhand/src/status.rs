@@ -1,0 +1,112 @@
+//! How the jobs stand, and how the scheduler is.
+
+use hourhand_core::facts::Facts;
+use hourhand_core::node::{Health as Seen, Node, Problem};
+use hourhand_core::occurrence::overdue;
+use hourhand_core::protocol::Slot;
+use jiff::Timestamp;
+
+use crate::pg::Catalog;
+
+/// How a job stands, as the database showed it a moment ago.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct JobStatus {
+    /// The job's name.
+    pub job: String,
+    /// Its schedule.
+    pub schedule: String,
+    /// The zone its schedule is read in.
+    pub time_zone: String,
+    /// Its next occurrence.
+    pub next_at: Option<Timestamp>,
+    /// When a run last succeeded.
+    pub last_success_at: Option<Timestamp>,
+    /// How the newest run ended that has a recorded end: `succeeded`, `failed`, `panicked`, `timed_out`, `cancelled`, `lost`.
+    pub last_outcome: Option<String>,
+    /// The run under way, read from the locks.
+    pub running: Option<Running>,
+    /// Paused: nothing starts.
+    pub paused: bool,
+    /// An occurrence waits longer than it should.
+    pub overdue: bool,
+}
+
+/// A run under way.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Running {
+    /// The node.
+    pub node: Option<String>,
+    /// The process id of the session that holds the lock.
+    pub pid: i32,
+    /// When it started, by the server's clock.
+    pub since: Option<Timestamp>,
+    /// Its fencing token.
+    pub epoch: i64,
+}
+
+/// How the scheduler of this process is, as of its last visit to the database: asking sends no statement.
+///
+/// For readiness and alerting; not for liveness: a restart of the process mends none of it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Health {
+    /// What is wrong, in words; empty when all is well.
+    pub problems: Vec<String>,
+    /// The scheduler is switched on.
+    pub on: bool,
+}
+
+impl Health {
+    /// All is well.
+    pub fn ok(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+/// The answer to a question for all jobs' status.
+pub(crate) fn jobs(node: &Node, now: Timestamp, facts: &[Option<Facts>]) -> Vec<JobStatus> {
+    let known = node.slots().zip(facts).filter_map(|(slot, facts)| Some((slot, facts.as_ref()?)));
+    known.map(|(slot, facts)| job(node, now, slot, facts)).collect()
+}
+
+fn job(node: &Node, now: Timestamp, slot: Slot, facts: &Facts) -> JobStatus {
+    let definition = node.definition(slot);
+    let running = facts.holder.as_ref().filter(|_| facts.running).map(|holder| Running {
+        node: facts.node.clone(),
+        pid: holder.pid,
+        since: facts.started_at,
+        epoch: facts.epoch,
+    });
+    // A run that ended without a word and without a lock is lost, before anybody has recorded it.
+    let lost = facts.open_run().is_some() && facts.holder.is_none();
+    JobStatus {
+        job: definition.name.to_string(),
+        schedule: definition.schedule.to_string(),
+        time_zone: definition.schedule.time_zone().to_owned(),
+        next_at: definition.schedule.next_after(now),
+        last_success_at: facts.last_success_at,
+        last_outcome: if lost { Some("lost".to_owned()) } else { facts.last_outcome.clone() },
+        running,
+        paused: facts.paused,
+        overdue: overdue(definition, facts, now, node.overdue_bound()),
+    }
+}
+
+pub(crate) fn health(seen: &Seen, catalog: &Catalog) -> Health {
+    let name = |slot: &Slot| catalog.entry(*slot).name.as_str();
+    let problems = seen.problems.iter().map(|problem| match problem {
+        Problem::Unavailable(trouble) => format!("the database can't be had: {}", trouble.text),
+        Problem::Overdue(slot) => format!("job {}: overdue", name(slot)),
+        Problem::Unrecorded(slot) => format!("job {}: the end of a run is not recorded yet", name(slot)),
+        Problem::Stuck(slot) => format!("job {}: a body does not stop", name(slot)),
+        Problem::HoldersDie(slot) => format!("job {}: its holders died, three in a row", name(slot)),
+        Problem::OtherKey(slot) => format!("job {}: registered under another key", name(slot)),
+        Problem::ForeignHolder(slot, pid) => {
+            format!("job {}: its lock is held by session {pid}, which runs nothing of it", name(slot))
+        }
+        Problem::RowLocked(slot) => format!("job {}: its row is locked by an open transaction", name(slot)),
+    });
+    Health { problems: problems.collect(), on: true }
+}
