@@ -1,6 +1,7 @@
 -- Orders of the local copy by status $1, customer $2 and search $3 (null: any), newest first; $4 of them from $5.
--- The search looks for its text as it is: strpos knows no wildcards that would have to be escaped. The fields are
--- joined by a line feed, which a search can't contain, so no hit spans two of them.
+-- The search looks for its text as it is, but for upper and lower case as far as the database's locale knows them:
+-- strpos knows no wildcards that would have to be escaped. The fields are joined by a line feed, which a search can't
+-- contain, so no hit spans two of them.
 with hits as (
     select
         outside_id as id, customer, status, placed_at, updated_at,

@@ -1,0 +1,46 @@
+//! `order-sync serve`
+
+use std::time::Duration;
+
+use anyhow::Context;
+use sqlx::postgres::PgPoolOptions;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::options::ServeOptions;
+use crate::store::Store;
+use crate::{scheduler, signal, web};
+
+/// Serves until it is asked to end; then lets requests finish and a run stop where it is.
+///
+/// # Errors
+///
+/// The configuration is wrong or the address taken. A database that is away is no reason not to start.
+pub async fn serve(options: ServeOptions) -> anyhow::Result<()> {
+    let shutdown = CancellationToken::new();
+    tokio::spawn({
+        let shutdown = shutdown.clone();
+        async move {
+            signal::shutdown().await;
+            shutdown.cancel();
+        }
+    });
+    let pool = PgPoolOptions::new()
+        .max_connections(options.pool_size)
+        .acquire_timeout(Duration::from_secs(5))
+        .connect_lazy(&options.job.database.database_url)
+        .context("DATABASE_URL")?;
+    let store = Store::new(pool.clone());
+    let listener =
+        TcpListener::bind(options.listen).await.with_context(|| format!("can't listen on {}", options.listen))?;
+    let scheduler = scheduler::start(&options, &store, shutdown.clone()).await?;
+    println!("listening on http://{}", listener.local_addr()?);
+
+    let router = web::router(store, scheduler.clone(), options.job.node);
+    axum::serve(listener, router).with_graceful_shutdown(shutdown.cancelled_owned()).await?;
+    if let Some(scheduler) = scheduler {
+        scheduler.shutdown().await;
+    }
+    pool.close().await;
+    Ok(())
+}

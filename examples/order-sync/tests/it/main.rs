@@ -1,0 +1,13 @@
+//! The example on real ground: the feed over HTTP, PostgreSQL as it is, the built binaries.
+#![allow(clippy::unwrap_used, reason = "these are tests, outside a #[cfg(test)] that clippy could see")]
+
+mod support;
+
+mod bad_input_is_one_clear_error;
+mod client_tells_trouble_apart;
+mod feed_keeps_account;
+mod older_never_overwrites_newer;
+mod orders_are_read_from_the_copy;
+mod sync_now;
+mod the_copy_becomes_the_truth;
+mod the_scheduler_starts_where_it_should;
