@@ -106,7 +106,6 @@ impl Run {
 }
 
 /// The fence's own refusal: `HH001`, or a serialization failure where the transaction's snapshot is older than the later run.
-#[cfg(any(feature = "sqlx", feature = "tokio-postgres"))]
 fn refused(call: &Call<'_>, code: Option<&str>, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
     match code {
         Some("HH001" | "40001") => Error::superseded(call.job, call.epoch),

@@ -34,11 +34,15 @@
 //! A run is told the span of outside data it has to cover ([`Run::window`]). Consecutive successes leave no gap; a failed run
 //! moved nothing, so the next covers its span too. Long spans can be saved piece by piece, with [`Run::advance`].
 
+// Without a client to fence with, what only the fence needs lies idle.
+#![cfg_attr(not(any(feature = "sqlx", feature = "tokio-postgres")), allow(dead_code))]
+
 mod builder;
 mod clock;
 mod drive;
 mod error;
 mod failure;
+#[cfg(any(feature = "sqlx", feature = "tokio-postgres"))]
 mod fence;
 mod job;
 mod migrate;
@@ -51,6 +55,7 @@ mod thread;
 pub use builder::SchedulerBuilder;
 pub use error::Error;
 pub use failure::Failure;
+#[cfg(any(feature = "sqlx", feature = "tokio-postgres"))]
 pub use fence::FencedTransaction;
 pub use hourhand_core::backoff::Retry;
 pub use hourhand_core::outcome::{Outcome, Trigger};

@@ -93,7 +93,7 @@ pub(super) enum Blame {
 pub(super) enum Reason {
     #[error("its name cannot be looked up: {0}")]
     NoAddress(io::Error),
-    #[error("{0}")]
+    #[error("{}{}", broken(.0), .0)]
     Io(io::Error),
     #[error("the server closed the connection")]
     Closed,
@@ -111,6 +111,13 @@ pub(super) enum Reason {
     TlsSetup(TlsError),
     #[error("{0}")]
     Authentication(String),
+    #[error("what it answers is not what a postgresql server says ({0})")]
+    Talk(String),
+}
+
+/// The system's own words stand for themselves; those of readers ("failed to fill whole buffer") do not.
+fn broken(error: &io::Error) -> &'static str {
+    if error.raw_os_error().is_none() { "the connection broke off: " } else { "" }
 }
 
 impl Reason {
@@ -122,7 +129,7 @@ impl Reason {
             return Reason::Closed;
         }
         let words = error.to_string();
-        let Some(cause) = error.into_source() else { return Reason::Authentication(words) };
+        let Some(cause) = error.into_source() else { return Reason::Talk(words) };
         let cause = match cause.downcast::<DbError>() {
             Ok(error) => return Reason::Refused(error),
             Err(cause) => cause,
@@ -132,9 +139,9 @@ impl Reason {
             Err(cause) => cause,
         };
         match cause.downcast::<io::Error>() {
-            // What fails in the talk itself (SCRAM, encoding) comes as an io error of these kinds, not the network's.
+            // Messages that cannot be made sense of come as an io error of these kinds, not the network's.
             Ok(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
-                Reason::Authentication(error.to_string())
+                Reason::Talk(error.to_string())
             }
             Ok(error) => Reason::Io(*error),
             Err(_) if tls_required && !tls_begun => Reason::NoTls,
@@ -148,7 +155,7 @@ impl Reason {
                 Blame::Server
             }
             Reason::Handshake(error) if error.is_io() => Blame::Server,
-            Reason::Handshake(_) | Reason::NoTls | Reason::TlsSetup(_) => Blame::Config,
+            Reason::Handshake(_) | Reason::NoTls | Reason::TlsSetup(_) | Reason::Talk(_) => Blame::Config,
             Reason::Authentication(_) => Blame::Access,
             Reason::Refused(error) => blame_by_code(error.code().code()),
         }

@@ -60,12 +60,9 @@ fn read_pairs(text: &str) -> Result<Settings, ConninfoError> {
         let Some(behind) = skip_blanks(behind).strip_prefix('=') else {
             return Err(refused(Problem::NoEquals { nth }));
         };
-        let behind = skip_blanks(behind);
-        let quoted = behind.starts_with('\'');
-        let (value, behind) = read_value(behind).ok_or_else(|| ConninfoError::text(Problem::UnclosedQuote))?;
+        let (value, behind) = read_value(skip_blanks(behind)).ok_or_else(|| ConninfoError::text(Problem::UnclosedQuote))?;
         let parameter = parameter::find(name).ok_or_else(|| refused(unknown(name)))?;
-        let ends_clearly = quoted && (behind.is_empty() || behind.starts_with(is_blank));
-        in_doubt |= parameter.name == "password" && !ends_clearly;
+        in_doubt |= parameter.name == "password";
         settings.set(parameter, value, Place::Text);
         rest = skip_blanks(behind);
     }

@@ -10,6 +10,7 @@
 //! Invariant: whatever is not looked at, the handshake's signature is. Who shows a certificate has its key, or
 //! channel binding would bind to nothing.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -175,22 +176,42 @@ fn verify_validity(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<()
     Ok(())
 }
 
-/// Whether the certificate is made out to the host: by its alternative names, or, only if it has none that could be a
-/// host's, by its common name (RFC 6125 §6.4.4, and libpq).
+/// Whether the certificate is made out to the host: by its alternative names, or, only if it has none of the host's kind
+/// (name or address), by its common name (RFC 6125 §6.4.4, and libpq).
 fn verify_name(certificate: &CertificateDer<'_>, host: &ServerName<'_>) -> Result<(), Error> {
     let parsed = parse(certificate)?;
     let alternatives = parsed.tbs_certificate.get::<SubjectAltName>().map_err(|_| unreadable())?;
-    let names_hosts = alternatives.is_some_and(|(_, names)| {
-        names.0.iter().any(|name| matches!(name, GeneralName::DnsName(_) | GeneralName::IpAddress(_)))
-    });
-    if names_hosts {
-        return verify_server_name(&ParsedCertificate::try_from(certificate)?, host);
-    }
-    let common_names = common_names(&parsed);
-    if common_names.iter().any(|name| is_for(name, &host.to_str())) {
+    let by_address = matches!(host, ServerName::IpAddress(_));
+    let alternatives: Vec<String> = alternatives
+        .iter()
+        .flat_map(|(_, names)| names.0.iter())
+        .filter(|name| matches!(name, GeneralName::IpAddress(_)) == by_address)
+        .filter_map(host_name)
+        .collect();
+    let (names, matches) = if alternatives.is_empty() {
+        let names = common_names(&parsed);
+        let matches = names.iter().any(|name| is_for(name, &host.to_str()));
+        (names, matches)
+    } else {
+        (alternatives, verify_server_name(&ParsedCertificate::try_from(certificate)?, host).is_ok())
+    };
+    if matches {
         return Ok(());
     }
-    Err(CertificateError::NotValidForNameContext { expected: host.to_owned(), presented: common_names }.into())
+    Err(CertificateError::NotValidForNameContext { expected: host.to_owned(), presented: names }.into())
+}
+
+/// The name, if it is one that a host can have.
+fn host_name(name: &GeneralName) -> Option<String> {
+    match name {
+        GeneralName::DnsName(name) => Some(name.to_string()),
+        GeneralName::IpAddress(address) => {
+            let bytes = address.as_bytes();
+            let v4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
+            v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).ok().map(|address| address.to_string())
+        }
+        _ => None,
+    }
 }
 
 fn common_names(certificate: &Certificate) -> Vec<String> {
