@@ -96,10 +96,14 @@ impl Sync {
                 Err(FeedError::Busy(rest)) => {
                     self.store.pause_calls(run, rest.max(self.options.terms.interval)).await?
                 }
-                Err(outage @ FeedError::Outage { retry_after: None, .. }) => return Err(Failure::transient(outage)),
-                Err(outage @ FeedError::Outage { retry_after: Some(rest), .. }) => {
-                    self.store.pause_calls(run, rest.max(self.options.terms.interval)).await?;
-                    return Err(Failure::transient(outage).retry_after(rest));
+                Err(outage @ FeedError::Outage { retry_after, .. }) => {
+                    // The call is over, but who knows how large an answer it was that did not arrive.
+                    let rest = retry_after.unwrap_or_default().max(self.options.terms.pause_max());
+                    self.store.pause_calls(run, rest).await?;
+                    return Err(match retry_after {
+                        Some(rest) => Failure::transient(outage).retry_after(rest),
+                        None => Failure::transient(outage),
+                    });
                 }
                 Err(unexpected @ FeedError::Unexpected(_)) => return Err(unexpected.into()),
             }

@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-use axum::Router;
-use axum::http::{StatusCode, header};
-use axum::routing::get;
 use jiff::Timestamp;
 use order_sync::client::{FeedClient, FeedError};
 use order_sync::order::OrderPage;
@@ -13,26 +10,13 @@ use order_sync::walk::Ask;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use crate::support::Feed;
+use crate::support::{Feed, Parrot};
 
 const ASK: Ask = Ask { from: Timestamp::constant(0, 0), until: Timestamp::constant(4_000_000_000, 0), page: 1 };
 
 fn client(url: &str) -> FeedClient {
     let terms = Terms { interval: Duration::from_millis(1), large_rows: 50, rest: Duration::from_secs(5) };
     FeedClient::new(url, &terms, Duration::from_millis(800)).unwrap()
-}
-
-/// A feed that answers one thing, whatever it is asked.
-async fn answering(
-    status: StatusCode,
-    headers: &'static [(header::HeaderName, &'static str)],
-    body: &'static str,
-) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let answer = move || async move { (status, axum::response::AppendHeaders(headers.iter().cloned()), body) };
-    tokio::spawn(async move { axum::serve(listener, Router::new().route("/orders", get(answer))).await });
-    url
 }
 
 async fn ask(url: &str) -> Result<OrderPage, FeedError> {
@@ -62,8 +46,8 @@ async fn no_answer_in_time_half_an_answer_and_5xx_are_outages() {
     assert!(matches!(ask(&feed.url).await, Err(FeedError::Outage { .. })));
     feed.control(json!({ "outage_for_seconds": 0, "errors_for_seconds": 600 })).await;
     assert!(matches!(ask(&feed.url).await, Err(FeedError::Outage { retry_after: None, .. })));
-    let away = answering(StatusCode::SERVICE_UNAVAILABLE, &[(header::RETRY_AFTER, "7")], "").await;
-    let Err(FeedError::Outage { retry_after, .. }) = ask(&away).await else { panic!("no outage") };
+    let away = Parrot::start(503, ("retry-after", "7"), "").await;
+    let Err(FeedError::Outage { retry_after, .. }) = ask(&away.url).await else { panic!("no outage") };
     assert_eq!(retry_after, Some(Duration::from_secs(7)));
 }
 
@@ -78,14 +62,15 @@ async fn a_429_asks_for_the_rest_it_names() {
 #[tokio::test]
 async fn anything_else_is_unexpected_and_says_what_it_was() {
     for (status, body, expected) in [
-        (StatusCode::OK, "<html>Sign in</html>", "not a page of orders"),
-        (StatusCode::OK, r#"{"page":1,"pages":1,"orders":[{"id":5}]}"#, "not a page of orders"),
-        (StatusCode::UNAUTHORIZED, "who are you?", "401 Unauthorized who are you?"),
-        (StatusCode::FOUND, "", "302 Found"),
+        (200, "<html>Sign in</html>", "not a page of orders"),
+        (200, r#"{"page":1,"pages":1,"orders":[{"id":5}]}"#, "not a page of orders"),
+        (401, "who are you?", "401 Unauthorized who are you?"),
+        (302, "", "302 Found"),
     ] {
-        let url = answering(status, &[(header::LOCATION, "/elsewhere")], body).await;
-        let Err(FeedError::Unexpected(what)) = ask(&url).await else { panic!("{status} was expected") };
+        let feed = Parrot::start(status, ("location", "/elsewhere"), body).await;
+        let Err(FeedError::Unexpected(what)) = ask(&feed.url).await else { panic!("{status} was expected") };
         assert!(what.contains(expected), "{what}");
+        assert_eq!(feed.calls(), 1);
     }
 }
 

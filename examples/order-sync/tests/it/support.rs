@@ -3,10 +3,14 @@
 use std::fmt::Debug;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
+use axum::Router;
+use axum::routing::any;
 use clap::Parser;
-use hourhand_testkit::{Database, Leash, Leashed, eventually};
+use hourhand_testkit::{Database, Leash, Leashed, Signal, eventually};
 use jiff::{SignedDuration, Timestamp};
 use order_sync::feed::{self, Books, Change, Options, Stats, Truth, World};
 use order_sync::order::{Order, Status};
@@ -108,6 +112,31 @@ pub(crate) async fn get<T: DeserializeOwned>(url: &str) -> T {
     reqwest::get(url).await.unwrap().json().await.unwrap()
 }
 
+/// A feed that answers one thing, whatever it is asked, and counts how often.
+pub(crate) struct Parrot {
+    pub(crate) url: String,
+    calls: Arc<AtomicU32>,
+}
+
+impl Parrot {
+    pub(crate) async fn start(status: u16, header: (&'static str, &'static str), body: &'static str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let calls = Arc::new(AtomicU32::new(0));
+        let counter = calls.clone();
+        let answer = move || async move {
+            counter.fetch_add(1, Relaxed);
+            (StatusCode::from_u16(status).unwrap(), [header], body)
+        };
+        tokio::spawn(async move { axum::serve(listener, Router::new().route("/orders", any(answer))).await });
+        Self { url, calls }
+    }
+
+    pub(crate) fn calls(&self) -> u32 {
+        self.calls.load(Relaxed)
+    }
+}
+
 /// An order that changed that many seconds ago.
 pub(crate) fn order(id: &str, seconds_ago: i64) -> Order {
     let now = Timestamp::from_microsecond(Timestamp::now().as_microsecond()).unwrap();
@@ -132,6 +161,11 @@ pub(crate) async fn database() -> (Database, PgPool) {
     let database = Database::create().await;
     store::migrate(&database.url()).await.unwrap();
     hourhand::migrate(&database.url(), "hourhand").await.unwrap();
+    // As strict as the database of the people who asked for this.
+    let strict = "alter database \"{name}\" set statement_timeout = '30s';
+                  alter database \"{name}\" set idle_in_transaction_session_timeout = '60s'";
+    let client = database.connect().await;
+    client.batch_execute(&strict.replace("{name}", database.name())).await.unwrap();
     let pool = PgPool::connect(&database.url()).await.unwrap();
     (database, pool)
 }
@@ -180,9 +214,9 @@ impl Process {
     }
 
     /// `order-sync serve` in compressed time: an occurrence every other second.
-    pub(crate) fn serve(database: &Database, feed: &Feed, more: &[&str]) -> Self {
+    pub(crate) fn serve(database: &Database, feed_url: &str, more: &[&str]) -> Self {
         let url = database.url();
-        let place = ["--database-url", &url, "--feed-url", &feed.url, "--listen", "127.0.0.1:0"];
+        let place = ["--database-url", &url, "--feed-url", feed_url, "--listen", "127.0.0.1:0"];
         let quick = ["--schedule", "every 2s", "--start-delay", "0s", "--ttl", "5s", "--lookback", "10s"];
         let terms = ["--feed-interval", "200ms", "--feed-rest", "600ms", "--call-max", "2s"];
         let options = last_of_each(place.iter().chain(&quick).chain(&terms).chain(more));
@@ -210,11 +244,23 @@ impl Process {
         (answer.status(), answer.json().await.unwrap())
     }
 
-    /// Waits for its end; answers its exit code.
-    pub(crate) fn code(&mut self) -> i32 {
-        let ended = self.leashed.wait(SOON).unwrap();
-        ended.unwrap_or_else(|| panic!("it did not end: {}", self.log())).code().unwrap()
+    /// Waits for its end, without keeping the feed from answering it; its exit code.
+    pub(crate) async fn code(&mut self) -> i32 {
+        let ended = until(async || self.leashed.wait(Duration::ZERO).unwrap(), Option::is_some).await;
+        ended.and_then(|status| status.code()).unwrap()
     }
+
+    /// Asks it to end, as a deploy does.
+    pub(crate) async fn stop(&mut self) {
+        self.leashed.signal(Signal::TERM);
+        assert_eq!(self.code().await, 0, "{}", self.log());
+    }
+}
+
+/// How many runs ended like this.
+pub(crate) async fn runs(pool: &PgPool, outcome: &str) -> i64 {
+    let statement = "select count(*) from hourhand.history where outcome = $1";
+    sqlx::query_scalar(statement).bind(outcome).fetch_one(pool).await.unwrap()
 }
 
 /// Whether the copy is what the feed says, row by row; if not, the first difference.

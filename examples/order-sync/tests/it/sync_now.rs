@@ -3,7 +3,7 @@
 use reqwest::StatusCode;
 use serde_json::json;
 
-use crate::support::{Feed, Process, database, differences, get, until};
+use crate::support::{Feed, Process, database, differences, get, runs, until};
 
 const SELDOM: [&str; 2] = ["--schedule", "0 0 1 1 *"];
 const SLOW: [&str; 4] = ["--answer-min", "1500ms", "--answer-max", "1500ms"];
@@ -18,7 +18,7 @@ fn once(database_url: &str, feed: &Feed) -> Process {
 #[tokio::test]
 async fn a_double_click_starts_one_sync_and_the_second_click_learns_of_the_first() {
     let ((database, _pool), feed) = (database().await, Feed::start(&SLOW).await);
-    let nodes = [(); 2].map(|()| Process::serve(&database, &feed, &SELDOM));
+    let nodes = [(); 2].map(|()| Process::serve(&database, &feed.url, &SELDOM));
     // Registered and at rest.
     until(async || nodes[0].get("/sync").await, |sync| sync["next_at"].is_string()).await;
 
@@ -43,24 +43,19 @@ async fn a_double_click_starts_one_sync_and_the_second_click_learns_of_the_first
 async fn sync_once_does_the_whole_sync_and_ends() {
     let ((database, pool), feed) = (database().await, Feed::start(&[]).await);
     let mut process = once(&database.url(), &feed);
-    assert_eq!(process.code(), 0, "{}", process.log());
+    assert_eq!(process.code().await, 0, "{}", process.log());
     assert_eq!(differences(&pool, &feed).await, None);
-    let manual: i64 =
-        sqlx::query_scalar("select count(*) from hourhand.history where trigger = 'manual' and outcome = 'succeeded'")
-            .fetch_one(&pool)
-            .await
-            .unwrap();
-    assert_eq!(manual, 1);
+    assert_eq!(runs(&pool, "succeeded").await, 1);
 }
 
 #[tokio::test]
 async fn sync_once_stands_back_while_another_process_is_at_it() {
     let ((database, _pool), feed) = (database().await, Feed::start(&SLOW).await);
-    let node = Process::serve(&database, &feed, &[&SELDOM[..], &["--node", "web-1"]].concat());
+    let node = Process::serve(&database, &feed.url, &[&SELDOM[..], &["--node", "web-1"]].concat());
     until(async || node.get("/sync").await, |sync| sync["next_at"].is_string()).await;
     assert_eq!(node.sync_now().await.0, StatusCode::ACCEPTED);
     let mut process = once(&database.url(), &feed);
-    assert_eq!(process.code(), 75, "{}", process.log());
+    assert_eq!(process.code().await, 75, "{}", process.log());
     assert!(process.log().contains("web-1 is at it since "), "{}", process.log());
     assert_eq!(feed.stats().await.under_way_max, 1);
 }
@@ -70,14 +65,14 @@ async fn sync_once_fails_while_the_feed_is_out() {
     let ((database, _pool), feed) = (database().await, Feed::start(&[]).await);
     feed.control(json!({ "outage_for_seconds": 600 })).await;
     let mut process = once(&database.url(), &feed);
-    assert_eq!(process.code(), 1, "{}", process.log());
+    assert_eq!(process.code().await, 1, "{}", process.log());
     assert!(process.log().contains("the feed is out of order"), "{}", process.log());
 }
 
 #[tokio::test]
 async fn health_tells_of_the_database_and_of_the_scheduler_besides() {
     let ((database, _pool), feed) = (database().await, Feed::start(&[]).await);
-    let node = Process::serve(&database, &feed, &SELDOM);
+    let node = Process::serve(&database, &feed.url, &SELDOM);
     let url = node.url().await;
     let health = until(
         async || get::<serde_json::Value>(&format!("{url}/healthz")).await,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hourhand_testkit::{Database, Signal};
+use hourhand_testkit::Database;
 use reqwest::StatusCode;
 use sqlx::PgPool;
 
@@ -22,7 +22,7 @@ async fn migrate_makes_all_tables_starts_no_scheduler_and_ends() {
     // Twice: what is there already is no error.
     for _ in 0..2 {
         let mut migrate = Process::start(&["migrate"], &environment);
-        assert_eq!(migrate.code(), 0, "{}", migrate.log());
+        assert_eq!(migrate.code().await, 0, "{}", migrate.log());
     }
     let pool = PgPool::connect(&url).await.unwrap();
     let count = async |table: &str| -> i64 {
@@ -45,7 +45,7 @@ async fn assert_serves_without(database: &Database, feed: &Feed, (off, why): (&[
     assert_eq!(reqwest::get(format!("{}/healthz", node.url().await)).await.unwrap().status(), StatusCode::OK);
     assert_eq!(node.get("/sync").await["scheduler"], "off");
     assert_eq!(node.sync_now().await.0, StatusCode::SERVICE_UNAVAILABLE);
-    node.leashed.stop(Signal::TERM, Duration::from_secs(20)).unwrap();
+    node.stop().await;
     assert_eq!(node.log().matches("without the scheduler").count(), 1, "{}", node.log());
     assert_eq!(node.log().matches(why).count(), 1, "{}", node.log());
     assert_eq!(feed.stats().await.calls, 0);
@@ -64,8 +64,8 @@ async fn switched_off_or_without_a_feed_the_service_serves_and_says_so_once() {
 async fn a_schedule_that_is_none_starts_nothing() {
     let ((database, _pool), feed) = (database().await, Feed::start(&[]).await);
     for wrong in ["every now and then", "61 * * * *", "hourly", "every 0s"] {
-        let mut node = Process::serve(&database, &feed, &["--schedule", wrong]);
-        assert_eq!(node.code(), 2, "{wrong}: {}", node.log());
+        let mut node = Process::serve(&database, &feed.url, &["--schedule", wrong]);
+        assert_eq!(node.code().await, 2, "{wrong}: {}", node.log());
         assert!(node.log().contains("schedule"), "{wrong}: {}", node.log());
         assert!(!node.log().contains("listening on"), "{wrong}: {}", node.log());
     }
@@ -75,7 +75,7 @@ async fn a_schedule_that_is_none_starts_nothing() {
 async fn the_start_delay_keeps_the_first_run_back() {
     let ((database, _pool), feed) = (database().await, Feed::start(&[]).await);
     let begun = std::time::Instant::now();
-    let _node = Process::serve(&database, &feed, &["--start-delay", "4s", "--schedule", "every 1s"]);
+    let _node = Process::serve(&database, &feed.url, &["--start-delay", "4s", "--schedule", "every 1s"]);
     feed.until(|stats| stats.calls > 0).await;
     assert!(begun.elapsed() >= Duration::from_secs(4), "{:?}", begun.elapsed());
 }
