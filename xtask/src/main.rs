@@ -1,2 +1,67 @@
-//! x
-fn main() {}
+//! The project's only tool: a person and CI type the same words. `cargo xtask` alone says which.
+
+mod arguments;
+mod cargo;
+mod check;
+mod demo;
+mod foreground;
+mod legs;
+mod pg;
+mod test;
+mod tidy;
+
+use anyhow::{Result, bail};
+use arguments::Arguments;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask demo    the order service's replicas on a private PostgreSQL, in compressed time
+            --once             plays the whole story, checks the outcome and exits
+            --orders FILE      feeds it the orders of a CSV file
+cargo xtask test    the whole suite; the promises on a newer PostgreSQL; the demo as another user
+            --only LEG         one of them: suite, newer or demo; may be repeated
+            ...                everything else goes to the test runner (then the suite alone, unless --only says more)
+cargo xtask check   format, clippy, documentation, tidiness
+cargo xtask ci      check and test
+cargo xtask pg      a private PostgreSQL until Ctrl-C; prints its URL
+            --major N          of that major version, fetched if need be
+            --set NAME=VALUE   with that setting; may be repeated
+";
+
+fn main() -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    let word = words.next().and_then(|word| word.into_string().ok()).unwrap_or_default();
+    match run(&word, Arguments::new(words)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cargo xtask {word}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(word: &str, arguments: Arguments) -> Result<()> {
+    match word {
+        "demo" => demo::run(arguments),
+        "test" => test::run(arguments),
+        "check" => check::run(arguments),
+        "ci" => ci(arguments),
+        "pg" => pg::run(arguments),
+        "" | "help" | "-h" | "--help" => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => bail!("there is no such word; there are:\n{USAGE}"),
+    }
+}
+
+/// Both, even if the first complains: whoever waits for CI wants to hear of everything at once.
+fn ci(arguments: Arguments) -> Result<()> {
+    arguments.finish()?;
+    let checked = check::run(Arguments::default());
+    let tested = test::run(Arguments::default());
+    match (checked, tested) {
+        (Err(check), Err(test)) => bail!("{check:#}; {test:#}"),
+        (checked, tested) => checked.and(tested),
+    }
+}

@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tempfile::TempDir;
 
 /// A user of this machine, to run a process as.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,11 +68,26 @@ impl Account {
     }
 }
 
-/// A directory in which that account may make its own: the usual one for temporary files, or else a common one.
+/// A new directory that belongs to that account (`None`: to us), closed to others, removed when dropped.
+///
+/// # Errors
+///
+/// If there is no place for it that the account may enter.
+pub fn private_directory(account: Option<&Account>) -> Result<TempDir> {
+    let ground = ground(account)?;
+    let directory = tempfile::Builder::new().prefix("hourhand-").tempdir_in(&ground);
+    let directory = directory.with_context(|| format!("could not make a directory in {}", ground.display()))?;
+    if let Some(account) = account {
+        account.give(directory.path())?;
+    }
+    Ok(directory)
+}
+
+/// Where to make it: in the usual place for temporary files, or else in a common one.
 ///
 /// Root's may lie in a home of mode 0700, which stops anybody else at the door. And it must be short: the path of a
 /// Unix socket ends at about a hundred bytes.
-pub(crate) fn ground(account: Option<&Account>) -> Result<PathBuf> {
+fn ground(account: Option<&Account>) -> Result<PathBuf> {
     const LENGTH_MAX: usize = 64;
     let candidates = [std::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
     let fits =

@@ -44,7 +44,7 @@ mod leash;
 mod processes;
 mod server;
 
-pub use account::Account;
+pub use account::{Account, private_directory};
 pub use database::{BIN_VARIABLE, Database, URL_VARIABLE};
 pub use eventually::eventually;
 pub use installation::{Installation, SUPPORTED};

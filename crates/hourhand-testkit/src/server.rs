@@ -7,8 +7,8 @@
 //! Its port lies below the range from which systems take ports for outgoing connections. In that range a client that
 //! keeps trying to reach a stopped server on this machine may be given the server's own port, and be connected to itself.
 
-use crate::account::{Account, ground};
-use crate::command::{POLL_INTERVAL, output};
+use crate::account::{Account, private_directory};
+use crate::command::POLL_INTERVAL;
 use crate::installation::Installation;
 use crate::leash::{Leash, Leashed};
 use anyhow::{Context, Result, bail, ensure};
@@ -74,10 +74,7 @@ impl ServerBuilder {
     /// If no directory or port can be had, or the server does not start; then with the last of its log.
     pub fn start(self) -> Result<Server> {
         let account = Account::for_servers()?;
-        let home = tempfile::Builder::new().prefix("hourhand-").tempdir_in(ground(account.as_ref())?)?;
-        if let Some(account) = &account {
-            account.give(home.path())?;
-        }
+        let home = private_directory(account.as_ref())?;
         let password = password()?;
         let mut server = Server {
             installation: self.installation,
@@ -249,9 +246,10 @@ impl Server {
         initdb.arg("--pgdata").arg(self.data()).current_dir(self.home.path());
         if let Some(account) = &self.account {
             account.give(&secret)?;
-            account.apply(&mut initdb);
         }
-        output(&mut initdb, INITDB_WITHIN)?;
+        let mut initdb = self.leash(Signal::TERM).spawn(&initdb)?;
+        let ended = initdb.wait(INITDB_WITHIN)?;
+        ensure!(ended.is_some_and(|status| status.success()), "initdb failed; it said:\n{}", tail(&self.log()));
         fs::remove_file(&secret)?;
         Ok(())
     }
@@ -279,9 +277,12 @@ impl Server {
         for setting in ours.into_iter().chain(theirs) {
             postgres.args(["-c", &setting]);
         }
-        let leash = Leash::new(self.log_path()).signal(Signal::QUIT).litter(self.home.path());
-        self.process = Some(leash.account(self.account.as_ref()).spawn(&postgres)?);
+        self.process = Some(self.leash(Signal::QUIT).spawn(&postgres)?);
         Ok(())
+    }
+
+    fn leash(&self, signal: Signal) -> Leash<'_> {
+        Leash::new(self.log_path()).signal(signal).litter(self.home.path()).account(self.account.as_ref())
     }
 
     fn await_ready(&mut self) -> Result<()> {
