@@ -40,7 +40,7 @@ mod url;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use connect::{Driver, connect};
+pub(crate) use connect::connect;
 pub(crate) use environment::Environment;
 pub(crate) use error::ConninfoError;
 pub(crate) use failure::ConnectError;
@@ -131,10 +131,14 @@ impl Conninfo {
 
     /// Reads what TLS needs, to find mistakes early.
     fn check_tls(&self, place: Place) -> Result<(), ConninfoError> {
-        if self.may_encrypt() {
-            self.tls.connector().map_err(|error| ConninfoError::new(place, Problem::Tls(error)))?;
+        if !self.may_encrypt() {
+            return Ok(());
         }
-        Ok(())
+        if let Some(path) = self.tls.missing_roots() {
+            let (file, sslmode) = (path.display(), self.tls.mode.word());
+            tracing::warn!("sslrootcert names {file}, which is not there: sslmode={sslmode} verifies no certificate");
+        }
+        self.tls.connector().map(drop).map_err(|error| ConninfoError::new(place, Problem::Tls(error)))
     }
 }
 

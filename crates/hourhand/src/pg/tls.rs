@@ -23,7 +23,7 @@
 
 use std::future::Future;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -132,6 +132,16 @@ impl TlsPolicy {
             SslMode::Allow => &[Negotiation::Disable, Negotiation::Require],
             SslMode::Prefer => &[Negotiation::Prefer, Negotiation::Disable],
             SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => &[Negotiation::Require],
+        }
+    }
+
+    /// The file of authorities that was asked for, if it is not there and this mode does without it (as libpq does).
+    pub(crate) fn missing_roots(&self) -> Option<&Path> {
+        match &self.roots {
+            Roots::File(Some(source)) if source.named && self.mode != SslMode::Disable => {
+                Some(source.path.as_path()).filter(|path| self.mode < SslMode::VerifyCa && !path.exists())
+            }
+            Roots::File(_) | Roots::System => None,
         }
     }
 

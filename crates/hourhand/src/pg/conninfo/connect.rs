@@ -208,7 +208,8 @@ impl<'a> Search<'a> {
             let connector = self.connector.fresh();
             match open(&config, connector.clone(), target).await {
                 Ok(session) => {
-                    tracing::debug!(server = %endpoint, encrypted = connector.begun(), "connected to postgresql");
+                    let (encrypted, sslmode) = (connector.begun(), self.conninfo.tls.mode.word());
+                    tracing::debug!(server = %endpoint, encrypted, sslmode, "connected to postgresql");
                     return Ok(session);
                 }
                 Err(reason) => {
@@ -276,4 +277,18 @@ fn shuffle<T>(items: &mut [T]) {
         at += 1;
         keys.hash_one(at)
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shuffling_comes_to_every_order() {
+        let mut firsts: Vec<u8> =
+            (0..200).map(|_| [1, 2, 3]).map(|mut items| (shuffle(&mut items), items[0]).1).collect();
+        firsts.sort_unstable();
+        firsts.dedup();
+        assert_eq!(firsts, [1, 2, 3]);
+    }
 }

@@ -18,12 +18,12 @@ pub(crate) struct ConninfoError {
     /// Where the offending words stand, so that people look there and not elsewhere.
     pub(super) place: Place,
     /// What is wrong and what would be right; reads on from the place.
-    pub(super) problem: Problem,
+    pub(super) problem: Box<Problem>,
 }
 
 impl ConninfoError {
     pub(super) fn new(place: Place, problem: Problem) -> ConninfoError {
-        ConninfoError { place, problem }
+        ConninfoError { place, problem: Box::new(problem) }
     }
 
     /// An error of the text that was passed in.

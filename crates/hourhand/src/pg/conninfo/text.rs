@@ -60,7 +60,8 @@ fn read_pairs(text: &str) -> Result<Settings, ConninfoError> {
         let Some(behind) = skip_blanks(behind).strip_prefix('=') else {
             return Err(refused(Problem::NoEquals { nth }));
         };
-        let (value, behind) = read_value(skip_blanks(behind)).ok_or_else(|| ConninfoError::text(Problem::UnclosedQuote))?;
+        let (value, behind) =
+            read_value(skip_blanks(behind)).ok_or_else(|| ConninfoError::text(Problem::UnclosedQuote))?;
         let parameter = parameter::find(name).ok_or_else(|| refused(unknown(name)))?;
         in_doubt |= parameter.name == "password";
         settings.set(parameter, value, Place::Text);

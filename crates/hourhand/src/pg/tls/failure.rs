@@ -94,6 +94,9 @@ impl fmt::Display for Complaint<'_> {
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
                 f.write_str("it is not valid yet; is the clock of this machine right?")
             }
+            CertificateError::BadSignature => f.write_str(
+                "it is not signed with the key that its authority has in sslrootcert (has the authority been renewed?)",
+            ),
             CertificateError::Revoked => f.write_str("it has been revoked"),
             CertificateError::UnknownRevocationStatus => {
                 f.write_str("no revocation list says that it still counts (sslcrl needs one for each authority)")

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use hourhand_testkit::{Server, Shutdown};
+use hourhand_testkit::{Installation, Server, Shutdown};
 use rcgen::{CertificateParams, CertificateRevocationListParams, DnType, KeyPair, RevokedCertParams, SerialNumber};
 
 use super::super::{Conninfo, Environment};
@@ -56,7 +56,7 @@ impl Bench<'_> {
 #[tokio::test(flavor = "multi_thread")]
 async fn sslmode_encrypts_and_verifies_as_much_as_it_does_in_psql() {
     const UNTRUSTED: &str = "it is not signed by an authority that is trusted here";
-    let live = Live::shared();
+    let Some(live) = Live::shared_with_tls() else { return };
     live.furnish().await;
     let home = tempfile::tempdir().unwrap();
     let bench = Bench { server: &live.server, home: home.path() };
@@ -106,7 +106,7 @@ async fn sslmode_encrypts_and_verifies_as_much_as_it_does_in_psql() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_files_in_the_home_directory_count_as_in_psql() {
-    let live = Live::shared();
+    let Some(live) = Live::shared_with_tls() else { return };
     live.furnish().await;
     let home = tempfile::tempdir().unwrap();
     let bench = Bench { server: &live.server, home: home.path() };
@@ -124,8 +124,45 @@ async fn the_files_in_the_home_directory_count_as_in_psql() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn full_verification_without_a_file_trusts_what_the_system_trusts() {
+    let Some(live) = Live::shared_with_tls() else { return };
+    live.furnish().await;
+    let home = tempfile::tempdir().unwrap();
+    let bench = Bench { server: &live.server, home: home.path() };
+    let port = live.server.port();
+    for settings in ["sslmode=verify-full", "sslrootcert=system", "sslmode=verify-full sslrootcert=system"] {
+        let text =
+            format!("host={NAME} hostaddr=127.0.0.1 port={port} user=plain password=simple dbname=orders {settings}");
+        let error = bench.ask(&text).await.unwrap_err();
+        // A system may come without any; our own authority is in none.
+        let words = ["not signed by an authority that is trusted here", "this system trusts no authorities"];
+        assert!(words.iter().any(|words| error.contains(words)), "{settings}: {error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tls_begins_at_once_where_the_server_and_the_user_agree_to_that() {
+    let Ok(installation) = Installation::find(17..=99) else {
+        eprintln!("skipped: no PostgreSQL 17 or newer on this machine");
+        return;
+    };
+    let Some(live) = Live::own_with_tls(&installation) else { return };
+    live.furnish().await;
+    let home = tempfile::tempdir().unwrap();
+    let bench = Bench { server: &live.server, home: home.path() };
+    let (port, ca) = (live.server.port(), live.path("ca.pem"));
+    let text = format!("host={NAME} hostaddr=127.0.0.1 port={port} user=plain password=simple dbname=orders");
+    let direct = format!("{text} sslnegotiation=direct");
+    assert_eq!(bench.ask(&format!("{direct} sslmode=require")).await.unwrap(), "t");
+    assert_eq!(bench.ask(&format!("{direct} sslmode=verify-full sslrootcert={ca}")).await.unwrap(), "t");
+    assert_eq!(bench.ask(&format!("{text} sslmode=require channel_binding=require")).await.unwrap(), "t");
+    let error = bench.ask(&format!("{direct} sslmode=prefer")).await.unwrap_err();
+    assert!(error.contains("direct needs sslmode=require, verify-ca or verify-full"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_certificate_is_refused_whatever_its_name() {
-    let live = Live::start();
+    let Some(live) = Live::own_with_tls(&Installation::for_tests().unwrap()) else { return };
     live.furnish().await;
     let authority = Authority::new("the authority of lists");
     let home = tempfile::tempdir().unwrap();
@@ -167,7 +204,7 @@ fn revocations(authority: &Authority, serial: u64) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn certificates_as_the_manual_of_postgresql_makes_them_are_accepted() {
-    let live = Live::start();
+    let Some(live) = Live::own_with_tls(&Installation::for_tests().unwrap()) else { return };
     live.furnish().await;
     let home = tempfile::tempdir().unwrap();
     let root = home.path().join("root.pem");
@@ -207,7 +244,7 @@ async fn certificates_as_the_manual_of_postgresql_makes_them_are_accepted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_certificate_of_version_1_is_good_for_encryption_alone() {
-    let live = Live::start();
+    let Some(live) = Live::own_with_tls(&Installation::for_tests().unwrap()) else { return };
     live.furnish().await;
     let home = tempfile::tempdir().unwrap();
     let Some(pair) = version_1(home.path()) else {

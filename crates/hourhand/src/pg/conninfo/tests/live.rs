@@ -68,21 +68,37 @@ pub(crate) struct Live {
     pub(crate) server: Server,
     /// `ca.pem`, `other.pem`, `client.pem` and its key `client.key`; the server's own `server.pem` and `server.key`.
     pub(crate) files: TempDir,
+    tls: bool,
 }
 
 impl Live {
-    /// The server for tests that break nothing.
+    /// The server for tests that break nothing. It may be of a build without TLS.
     pub(crate) fn shared() -> &'static Live {
         static LIVE: OnceLock<Live> = OnceLock::new();
-        LIVE.get_or_init(Live::start)
+        LIVE.get_or_init(|| Live::start(&Installation::for_tests().unwrap()))
     }
 
-    pub(crate) fn start() -> Live {
-        let installation = Installation::for_tests().unwrap();
+    /// The same, if it speaks TLS.
+    pub(crate) fn shared_with_tls() -> Option<&'static Live> {
+        Some(Live::shared()).filter(|live| live.speaks_tls())
+    }
+
+    /// A server with TLS for a test that changes it.
+    pub(crate) fn own_with_tls(installation: &Installation) -> Option<Live> {
+        Some(Live::start(installation)).filter(Live::speaks_tls)
+    }
+
+    fn speaks_tls(&self) -> bool {
+        if !self.tls {
+            eprintln!("skipped: PostgreSQL {} is built without TLS here", self.server.installation().version());
+        }
+        self.tls
+    }
+
+    fn start(installation: &Installation) -> Live {
         let files = tempfile::Builder::new().prefix("hourhand-tls-").tempdir_in("/tmp").unwrap();
         fs::set_permissions(files.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let authority = Authority::new("the authority");
-        let live = |name: &str| files.path().join(name).display().to_string();
         write(&files, "ca.pem", &authority.pem);
         write(&files, "other.pem", &Authority::new("another authority").pem);
         let (certificate, key) = authority.sign("certified", &[]);
@@ -90,15 +106,23 @@ impl Live {
         write(&files, "client.key", &key);
         give_certificate(&files, &authority.sign("ignored", &[NAME]));
         write(&files, "rules", RULES);
-        let server = Server::builder(&installation)
+        let path = |name: &str| files.path().join(name).display().to_string();
+        let builder = || Server::builder(installation).setting("hba_file", &path("rules"));
+        let with_tls = builder()
             .setting("ssl", "on")
-            .setting("ssl_cert_file", &live("server.pem"))
-            .setting("ssl_key_file", &live("server.key"))
-            .setting("ssl_ca_file", &live("ca.pem"))
-            .setting("hba_file", &live("rules"))
-            .start()
-            .unwrap();
-        Live { server, files }
+            .setting("ssl_cert_file", &path("server.pem"))
+            .setting("ssl_key_file", &path("server.key"))
+            .setting("ssl_ca_file", &path("ca.pem"))
+            .start();
+        let (server, tls) = match with_tls {
+            Err(error) if error.to_string().contains("SSL is not supported by this build") => {
+                let rules: Vec<&str> = RULES.lines().filter(|rule| !rule.contains("hostssl")).collect();
+                write(&files, "rules", &rules.join("\n"));
+                (builder().start(), false)
+            }
+            started => (started, true),
+        };
+        Live { server: server.unwrap(), files, tls }
     }
 
     /// Makes the roles and databases that the tests know, once.

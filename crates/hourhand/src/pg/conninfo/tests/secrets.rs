@@ -123,7 +123,9 @@ async fn no_failure_to_connect_shows_the_password() {
     let live = Live::shared();
     live.furnish().await;
     let port = live.server.port();
-    for rest in [format!("127.0.0.1:{port}/orders"), format!("127.0.0.1:{port}/nothing"), String::from("127.0.0.1:1/orders")] {
+    for rest in
+        [format!("127.0.0.1:{port}/orders"), format!("127.0.0.1:{port}/nothing"), String::from("127.0.0.1:1/orders")]
+    {
         let conninfo = Conninfo::parse(&format!("postgres://app:{SECRET}@{rest}"), &Environment::of(&[])).unwrap();
         let error = ask(&conninfo, "select 1").await.unwrap_err();
         let shown = format!("{error} {error:?} {error:#?}");

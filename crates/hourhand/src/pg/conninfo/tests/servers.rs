@@ -115,7 +115,8 @@ async fn access_that_is_missing_is_told_from_servers_that_are_away() {
     let live = Live::shared();
     live.furnish().await;
     let superuser = open(&parse(&live.server.url())).await.unwrap();
-    answer(&superuser.0, "drop role if exists crowded; create role crowded login password 'simple' connection limit 0").await;
+    answer(&superuser.0, "drop role if exists crowded; create role crowded login password 'simple' connection limit 0")
+        .await;
     let at = |user: &str, database: &str| {
         parse(&format!("postgres://{user}:simple@127.0.0.1:{}/{database}", live.server.port()))
     };
@@ -140,7 +141,10 @@ async fn a_missing_password_leads_to_where_it_was_looked_for() {
     let conninfo = Conninfo::parse(&text, &Environment::of(&[]).with_home(home.path())).unwrap();
     let error = refusal(&conninfo, LIMIT).await;
     assert!(error.is_denied());
-    assert!(error.to_string().ends_with(&format!("(no password was given, and there is no {})", file.display())), "{error}");
+    assert!(
+        error.to_string().ends_with(&format!("(no password was given, and there is no {})", file.display())),
+        "{error}"
+    );
 
     fs::write(&file, "*:*:*:plain:simple\n").unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
@@ -178,7 +182,8 @@ async fn a_session_of_the_wrong_kind_is_told_from_a_server_that_is_away() {
 #[tokio::test]
 async fn a_server_without_tls_is_refused_where_tls_is_asked_for() {
     let (plain, _seen) = fake(&[b"N"]).await;
-    let error = refusal(&parse(&format!("host=127.0.0.1 port={} user=plain sslmode=require", plain.port())), LIMIT).await;
+    let error =
+        refusal(&parse(&format!("host=127.0.0.1 port={} user=plain sslmode=require", plain.port())), LIMIT).await;
     assert!(error.is_config());
     assert!(error.to_string().ends_with("the server speaks no tls, which the sslmode asks for"), "{error}");
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 use super::super::{Conninfo, ConninfoError, Environment};
 
@@ -119,4 +120,45 @@ fn every_string_of_the_table_means_what_it_says_there() {
             (Err(error), Some(_)) => panic!("{title}: refused: {error}"),
         }
     }
+}
+
+#[test]
+fn times_are_read_in_the_units_of_libpq() {
+    let parse = |settings: &str| Conninfo::parse(&format!("host=h {settings}"), &Environment::of(&[])).unwrap();
+    let all = parse(
+        "keepalives_idle=30 keepalives_interval=10 keepalives_count=3 tcp_user_timeout=15000 connect_timeout=' 5 '",
+    );
+    assert_eq!(all.config.get_keepalives_idle(), Duration::from_secs(30));
+    assert_eq!(all.config.get_keepalives_interval(), Some(Duration::from_secs(10)));
+    assert_eq!(all.config.get_keepalives_retries(), Some(3));
+    assert_eq!(all.config.get_tcp_user_timeout(), Some(&Duration::from_secs(15)));
+    assert_eq!(all.connect_timeout, Some(Duration::from_secs(5)));
+    assert!(all.config.get_keepalives());
+
+    let none = parse("keepalives=0 keepalives_idle=0 tcp_user_timeout=0 connect_timeout=-1");
+    assert!(!none.config.get_keepalives());
+    assert_eq!(none.config.get_tcp_user_timeout(), None);
+    assert_eq!(none.connect_timeout, None);
+}
+
+#[test]
+fn one_database_has_one_identity_however_it_is_written() {
+    let environment = Environment::of(&[("PGPORT", "5433"), ("PGDATABASE", "orders"), ("PGPASSWORD", "x")]);
+    for text in [
+        "postgres://app:secret@DB:5433/orders",
+        "postgresql://app@db/orders?sslmode=disable",
+        "host=db user=app",
+        "user=app host='db' connect_timeout=3",
+        "postgres:///?host=db&user=app",
+    ] {
+        assert_eq!(Conninfo::parse(text, &environment).unwrap().identity(), "app@db:5433/orders", "{text}");
+    }
+}
+
+#[test]
+fn the_environment_of_the_process_has_its_home_and_user() {
+    let environment = Environment::of_process();
+    assert_eq!(environment.user, whoami::username().ok());
+    assert_eq!(environment.home, std::env::home_dir());
+    assert!(environment.socket_directory.is_absolute());
 }
