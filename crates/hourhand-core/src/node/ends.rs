@@ -141,7 +141,9 @@ impl Node {
                 if less {
                     ending.form = match ending.form {
                         EndForm::Full => EndForm::Bare,
-                        EndForm::Bare | EndForm::RowAlone => EndForm::RowAlone,
+                        EndForm::Bare => EndForm::RowAlone,
+                        // Not the words, then, but the times: from the beginning.
+                        EndForm::RowAlone => EndForm::Full,
                     };
                 }
             });

@@ -1,7 +1,21 @@
 //! The promises, on a real PostgreSQL: one file a promise.
-
 #![allow(unreachable_pub, reason = "one test binary: everything in it is for itself")]
 
 mod world;
 
+mod bodies_that_misbehave;
+mod catch_up;
+mod failures_and_retries;
+mod fence;
+mod hostile_settings;
+mod manual_runs;
+mod migrations;
+mod nothing_at_rest;
 mod one_run_at_a_time;
+mod recording_refused;
+mod sessions_lost;
+mod shutdown;
+mod starting;
+mod status;
+mod takeover_after_death;
+mod windows;
