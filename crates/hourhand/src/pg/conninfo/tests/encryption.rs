@@ -98,7 +98,7 @@ async fn sslmode_encrypts_and_verifies_as_much_as_it_does_in_psql() {
         ("sslmode=require user=certified sslcert=FILES/client.pem sslkey=FILES/client.key", Encrypted),
         ("sslmode=require user=certified", Refused("(28000)")),
     ] {
-        let files = live.files.path().display().to_string();
+        let files = live.files.display().to_string();
         let settings = settings.replace("CA", &ca).replace("OTHER", &other).replace("FILES", &files);
         bench.check(&settings, expected).await;
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -67,7 +67,9 @@ impl Authority {
 pub(crate) struct Live {
     pub(crate) server: Server,
     /// `ca.pem`, `other.pem`, `client.pem` and its key `client.key`; the server's own `server.pem` and `server.key`.
-    pub(crate) files: TempDir,
+    pub(crate) files: PathBuf,
+    /// Removes the files when this is dropped; a static is not.
+    temporary: Option<TempDir>,
     tls: bool,
 }
 
@@ -75,7 +77,7 @@ impl Live {
     /// The server for tests that break nothing. It may be of a build without TLS.
     pub(crate) fn shared() -> &'static Live {
         static LIVE: OnceLock<Live> = OnceLock::new();
-        LIVE.get_or_init(|| Live::start(&Installation::for_tests().unwrap()))
+        LIVE.get_or_init(|| Live::start(&Installation::for_tests().unwrap()).with_files_at_home())
     }
 
     /// The same, if it speaks TLS.
@@ -86,6 +88,18 @@ impl Live {
     /// A server with TLS for a test that changes it.
     pub(crate) fn own_with_tls(installation: &Installation) -> Option<Live> {
         Some(Live::start(installation)).filter(Live::speaks_tls)
+    }
+
+    /// Moves the files to where they are removed with the server, as a static is never dropped; it cannot be restarted then.
+    fn with_files_at_home(mut self) -> Live {
+        let home = self.server.home().join("tls");
+        fs::create_dir(&home).unwrap();
+        for file in fs::read_dir(&self.files).unwrap().map(Result::unwrap) {
+            fs::copy(file.path(), home.join(file.file_name())).unwrap();
+        }
+        self.files = home;
+        self.temporary = None;
+        self
     }
 
     fn speaks_tls(&self) -> bool {
@@ -99,13 +113,13 @@ impl Live {
         let files = tempfile::Builder::new().prefix("hourhand-tls-").tempdir_in("/tmp").unwrap();
         fs::set_permissions(files.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let authority = Authority::new("the authority");
-        write(&files, "ca.pem", &authority.pem);
-        write(&files, "other.pem", &Authority::new("another authority").pem);
+        write(files.path(), "ca.pem", &authority.pem);
+        write(files.path(), "other.pem", &Authority::new("another authority").pem);
         let (certificate, key) = authority.sign("certified", &[]);
-        write(&files, "client.pem", &certificate);
-        write(&files, "client.key", &key);
-        give_certificate(&files, &authority.sign("ignored", &[NAME]));
-        write(&files, "rules", RULES);
+        write(files.path(), "client.pem", &certificate);
+        write(files.path(), "client.key", &key);
+        give_certificate(files.path(), &authority.sign("ignored", &[NAME]));
+        write(files.path(), "rules", RULES);
         let path = |name: &str| files.path().join(name).display().to_string();
         let builder = || Server::builder(installation).setting("hba_file", &path("rules"));
         let with_tls = builder()
@@ -117,12 +131,12 @@ impl Live {
         let (server, tls) = match with_tls {
             Err(error) if error.to_string().contains("SSL is not supported by this build") => {
                 let rules: Vec<&str> = RULES.lines().filter(|rule| !rule.contains("hostssl")).collect();
-                write(&files, "rules", &rules.join("\n"));
+                write(files.path(), "rules", &rules.join("\n"));
                 (builder().start(), false)
             }
             started => (started, true),
         };
-        Live { server: server.unwrap(), files, tls }
+        Live { server: server.unwrap(), files: files.path().to_owned(), temporary: Some(files), tls }
     }
 
     /// Makes the roles and databases that the tests know, once.
@@ -158,7 +172,7 @@ impl Live {
     }
 
     pub(crate) fn path(&self, name: &str) -> String {
-        self.files.path().join(name).display().to_string()
+        self.files.join(name).display().to_string()
     }
 
     /// Gives the server another certificate; it counts from its next start.
@@ -167,7 +181,7 @@ impl Live {
     }
 }
 
-fn give_certificate(files: &TempDir, (certificate, key): &(String, String)) {
+fn give_certificate(files: &Path, (certificate, key): &(String, String)) {
     for (name, content) in [("server.pem", certificate), ("server.key", key)] {
         let path = write(files, name, content);
         if let Some(account) = Account::for_servers().unwrap() {
@@ -176,8 +190,8 @@ fn give_certificate(files: &TempDir, (certificate, key): &(String, String)) {
     }
 }
 
-fn write(files: &TempDir, name: &str, content: &str) -> std::path::PathBuf {
-    let path = files.path().join(name);
+fn write(files: &Path, name: &str, content: &str) -> PathBuf {
+    let path = files.join(name);
     fs::write(&path, content).unwrap();
     let mode = if name.ends_with(".key") { 0o600 } else { 0o644 };
     fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
@@ -233,7 +247,7 @@ pub(crate) fn ask_psql(
     Some(if output.status.success() { Ok(words(&output.stdout)) } else { Err(words(&output.stderr)) })
 }
 
-fn which_psql() -> Option<std::path::PathBuf> {
+fn which_psql() -> Option<PathBuf> {
     let beside = Installation::for_tests().ok()?.bin().join("psql");
     let on_path = std::env::var_os("PATH")?;
     let candidates = std::env::split_paths(&on_path).map(|directory| directory.join("psql"));
