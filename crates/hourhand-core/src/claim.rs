@@ -84,7 +84,8 @@ impl Claim {
     pub fn step(self, now: Mono, event: ClaimEvent, spans: &Spans) -> Claim {
         let held_from =
             |sent: Mono| Claim::Held { trusted_until: sent + spans.give_up, ping_at: sent + spans.ping_interval };
-        let next = match (self, event) {
+        // What comes when the deadline is past does not bring the belief back: the bodies may have been told already.
+        let next = match (self.past_deadline(now), event) {
             (Claim::None, ClaimEvent::Granted(sent)) => held_from(sent),
             (Claim::Held { trusted_until, .. }, ClaimEvent::PingSent) => {
                 Claim::Held { trusted_until, ping_at: now + spans.ping_interval }
@@ -101,7 +102,7 @@ impl Claim {
         next.past_deadline(now)
     }
 
-    /// An answer that comes when the deadline is past does not bring the belief back.
+    /// The claim as of now, before and after whatever happens.
     fn past_deadline(self, now: Mono) -> Claim {
         match self {
             Claim::Held { trusted_until, .. } if now >= trusted_until => Claim::Lost,

@@ -10,7 +10,7 @@ use crate::facts::Facts;
 use crate::job::Definition;
 use crate::outcome::Trigger;
 
-/// An occurrence started later than this was caught up.
+/// An occurrence that could have been started longer ago than this was caught up.
 const CATCH_UP_AFTER: SignedDuration = SignedDuration::from_secs(60);
 
 /// An occurrence that needs a run.
@@ -52,7 +52,7 @@ pub fn decide(job: &Definition, facts: &Facts, now: Timestamp) -> Decision {
         return Decision::Later(newer.map_or(until, |newer| newer.min(until)));
     }
     let (skipped, skipped_for) = passed_over(job, facts, occurrence);
-    Decision::Due(Due { occurrence, trigger: trigger(facts, occurrence, now), skipped, skipped_for })
+    Decision::Due(Due { occurrence, trigger: trigger(facts, occurrence, asked), skipped, skipped_for })
 }
 
 /// The start of the next occurrence after `instant`, with the job's delay.
@@ -77,13 +77,13 @@ fn passed_over(job: &Definition, facts: &Facts, occurrence: Timestamp) -> (u64, 
     }
 }
 
-/// A take-over keeps the trigger of the lost run.
-fn trigger(facts: &Facts, occurrence: Timestamp, now: Timestamp) -> Trigger {
+/// A take-over keeps the trigger of the lost run. `asked` is now, less the job's delay: its jitter makes no run a late one.
+fn trigger(facts: &Facts, occurrence: Timestamp, asked: Timestamp) -> Trigger {
     let again = facts.open_for == Some(occurrence);
     match facts.trigger.filter(|_| facts.scheduled_for == Some(occurrence)) {
         _ if again && facts.attempts > 0 => Trigger::Retry,
         Some(lost) if again => lost,
-        _ if now.duration_since(occurrence) > CATCH_UP_AFTER => Trigger::CatchUp,
+        _ if asked.duration_since(occurrence) > CATCH_UP_AFTER => Trigger::CatchUp,
         _ => Trigger::Schedule,
     }
 }

@@ -64,13 +64,12 @@ impl Node {
         if let Some(server) = server {
             self.learn_clock(now, server);
         }
-        let Some(server) = self.clock.estimate(now) else { return };
         let mut missing = false;
         for (slot, facts) in answers {
             self.job_mut(slot).facts = facts.clone();
             match facts {
-                Some(facts) => self.look_at_one(now, server, slot, &facts),
-                None => missing |= !self.job(slot).other_key,
+                Some(facts) => self.look_at_one(now, slot, &facts),
+                None => missing = true,
             }
         }
         if missing {
@@ -79,7 +78,7 @@ impl Node {
         }
     }
 
-    fn look_at_one(&mut self, now: Now, server: Timestamp, slot: Slot, facts: &Facts) {
+    fn look_at_one(&mut self, now: Now, slot: Slot, facts: &Facts) {
         if self.job(slot).other_key {
             self.answer_tickets(slot, &TriggerAnswer::Paused);
             return self.rest_until(slot, None);
@@ -91,9 +90,9 @@ impl Node {
         let life = &self.job(slot).life;
         match life {
             Life::Running(_) | Life::Ending(_) => {}
-            Life::Granted(_) => self.grant_looked_at(now, server, slot, facts, by_hand),
+            Life::Granted(_) => self.grant_looked_at(now, slot, facts, by_hand),
             Life::Resting | Life::Due | Life::Wanted(_) | Life::Contended(_) => {
-                self.idle_looked_at(now, server, slot, facts, by_hand);
+                self.idle_looked_at(now, slot, facts, by_hand);
             }
         }
     }
@@ -128,8 +127,8 @@ impl Node {
     }
 
     /// No run of ours, no lock of ours.
-    fn idle_looked_at(&mut self, now: Now, server: Timestamp, slot: Slot, facts: &Facts, by_hand: bool) {
-        let decision = self.decide(now, server, slot, facts);
+    fn idle_looked_at(&mut self, now: Now, slot: Slot, facts: &Facts, by_hand: bool) {
+        let decision = self.decide(now, slot, facts);
         let held = facts.holder.is_some();
         match decision {
             Decision::Due(_) if held => self.contend(now, slot, facts),
@@ -143,8 +142,10 @@ impl Node {
     }
 
     /// The decision of [`decide`], under the conditions of this process.
-    pub(super) fn decide(&self, now: Now, server: Timestamp, slot: Slot, facts: &Facts) -> Decision {
+    pub(super) fn decide(&self, now: Now, slot: Slot, facts: &Facts) -> Decision {
         let job = self.job(slot);
+        // Nobody decides before the first visit.
+        let Some(server) = self.clock.estimate(now) else { return Decision::NotYet(None) };
         if self.shutting_down() {
             return Decision::NotYet(None);
         }
@@ -173,8 +174,8 @@ impl Node {
     }
 
     /// The lock is ours: what the row says now stands until we let go, but for open transactions of older runs.
-    fn grant_looked_at(&mut self, now: Now, server: Timestamp, slot: Slot, facts: &Facts, by_hand: bool) {
-        let wanted = match self.decide(now, server, slot, facts) {
+    fn grant_looked_at(&mut self, now: Now, slot: Slot, facts: &Facts, by_hand: bool) {
+        let wanted = match self.decide(now, slot, facts) {
             Decision::Due(due) => intent(Some(due), facts),
             Decision::Later(_) | Decision::NotYet(_) if by_hand => intent(None, facts),
             // A run that ended without a word is put on record even if nothing is to be started.

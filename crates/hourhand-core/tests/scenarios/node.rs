@@ -1,0 +1,270 @@
+//! The node, told what happens, line by line.
+//!
+//! Before anything happens: `job NAME SCHEDULE …` (see [`job`]; registered at midnight, handled up to the beginning), `set ttl=… start_delay=… linger=… resident migrate runs_max=…
+//! shutdown_grace=…`, `wall +5m` (how far the node's own clock is off), `at TIME` (the server's time at the beginning).
+//!
+//! | line | what happens |
+//! | --- | --- |
+//! | `start` | the node is made and woken |
+//! | `+30s` | time passes, then the node is woken; `+30s frozen`: it is not |
+//! | `sleep` | the node is woken after as long as it said |
+//! | `wall +1h` | the node's own clock is stepped |
+//! | `connected`, `connected PID`, `connect-failed KIND`, `closed` | the session |
+//! | `migrated`, `migration-busy`, `registered`, `registered but NAME…` | answers to the first questions |
+//! | `looked`, `looked NAME fact… / NAME fact…`, `looked NAME gone` | the facts stay until they are changed ([`facts`]) |
+//! | `tried yes no -` | locks or watches granted; `-`: the backend has not our mark |
+//! | `started EPOCH attempt=N takeover=N / not / not-owned` | one a start |
+//! | `settled DEATHS`, `settled DEATHS gave-up`, `settled nothing` | |
+//! | `pong`, `pong unmarked`, `pong read-only`, `pong without NAME`, `pong cancel EPOCH` | |
+//! | `ended recorded OUTCOME handled=… open=… not_before=… / before / superseded / locked` | one an end |
+//! | `unlocked`, `unlocked not-ours`, `reconciled`, `reconciled incomplete` | |
+//! | `refused KIND` | the question came to nothing |
+//! | `freed NAME` | another node said that it let the lock go |
+//! | `body NAME HOW`, `body NAME/EPOCH HOW` | a body ended |
+//! | `trigger NAME`, `status`, `shutdown` | somebody asks; tickets count from 1 |
+//! | `health` | asks the node how it is; nothing happens |
+
+mod answers;
+pub(crate) mod facts;
+pub(crate) mod job;
+mod said;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use hourhand_core::facts::Facts;
+use hourhand_core::job::Definition;
+use hourhand_core::node::{Node, Settings};
+use hourhand_core::protocol::{Action, Event, Question, Slot, Ticket, Trouble, TroubleKind};
+use hourhand_core::time::{Mono, Now};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::golden::{self, Scene};
+use crate::notation::{length, midnight, span, span_shown, time};
+use crate::outcomes::body_end;
+
+#[test]
+fn a_run_goes_from_wake_up_to_rest() {
+    golden::check::<World>("node_runs.txt");
+}
+
+#[test]
+fn a_node_waits_for_a_lock_and_takes_over() {
+    golden::check::<World>("node_contention.txt");
+}
+
+#[test]
+fn whoever_asks_for_a_run_is_answered() {
+    golden::check::<World>("node_requests.txt");
+}
+
+#[test]
+fn a_lost_session_ends_its_runs_and_is_replaced() {
+    golden::check::<World>("node_session.txt");
+}
+
+#[test]
+fn an_end_is_durable_before_the_lock_is_let_go() {
+    golden::check::<World>("node_ends.txt");
+}
+
+#[test]
+fn a_start_that_does_not_come_about_is_understood() {
+    golden::check::<World>("node_starts.txt");
+}
+
+#[test]
+fn a_body_is_stopped_in_time_and_a_shutdown_drains() {
+    golden::check::<World>("node_stopping.txt");
+}
+
+/// A node and the clocks around it.
+struct World {
+    settings: Settings,
+    jobs: Vec<Definition>,
+    node: Option<Node>,
+    mono: Duration,
+    server: Timestamp,
+    wall_off: SignedDuration,
+    facts: Vec<Option<Facts>>,
+    epochs: HashMap<Slot, i64>,
+    asked: Option<Question>,
+    tickets: u64,
+}
+
+impl Scene for World {
+    fn begin(_title: &str) -> World {
+        World {
+            settings: Settings {
+                ttl: Duration::from_secs(15),
+                start_delay: Duration::ZERO,
+                linger: Duration::from_secs(60),
+                resident: false,
+                migrate: false,
+                shutdown_grace: Duration::from_secs(20),
+                runs_max: usize::MAX,
+                seed: 1,
+            },
+            jobs: Vec::new(),
+            node: None,
+            mono: Duration::ZERO,
+            server: midnight(),
+            wall_off: SignedDuration::ZERO,
+            facts: Vec::new(),
+            epochs: HashMap::new(),
+            asked: None,
+            tickets: 0,
+        }
+    }
+
+    fn answer(&mut self, line: &str) -> String {
+        let (command, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match command {
+            "job" => self.jobs.push(job::definition(line)),
+            "set" => rest.split_whitespace().for_each(|word| self.set(word)),
+            "at" => self.server = time(rest),
+            "wall" => self.wall_off += length(rest),
+            "start" => {
+                let handled_until = self.server;
+                let fresh = Facts { handled_until, ..Facts::registered(midnight()) };
+                self.facts.resize(self.jobs.len(), Some(fresh));
+                self.node = Some(Node::new(self.settings.clone(), self.jobs.clone(), self.now()));
+                return self.happen(Event::Woke);
+            }
+            "sleep" => {
+                let now = self.now();
+                let slept = self.node().wakes_in(now).max(Duration::from_millis(1));
+                self.pass(slept);
+                return format!("slept {}\n{}", span_shown(slept), self.happen(Event::Woke));
+            }
+            "health" => {
+                let now = self.now();
+                return said::health(&self.node().health(now), &self.jobs);
+            }
+            _ if line.starts_with('+') => {
+                self.pass(span(command));
+                return if rest == "frozen" { String::new() } else { self.happen(Event::Woke) };
+            }
+            _ => {
+                let event = self.event(command, rest);
+                return self.happen(event);
+            }
+        }
+        String::new()
+    }
+}
+
+impl World {
+    fn set(&mut self, word: &str) {
+        let (setting, value) = word.split_once('=').unwrap_or((word, ""));
+        match setting {
+            "ttl" => self.settings.ttl = span(value),
+            "start_delay" => self.settings.start_delay = span(value),
+            "linger" => self.settings.linger = span(value),
+            "resident" => self.settings.resident = true,
+            "migrate" => self.settings.migrate = true,
+            "runs_max" => self.settings.runs_max = value.parse().unwrap(),
+            "shutdown_grace" => self.settings.shutdown_grace = span(value),
+            _ => panic!("no such setting: {word}"),
+        }
+    }
+
+    fn now(&self) -> Now {
+        Now { mono: Mono(self.mono), wall: self.server + self.wall_off }
+    }
+
+    fn node(&mut self) -> &mut Node {
+        self.node.as_mut().unwrap()
+    }
+
+    fn pass(&mut self, length: Duration) {
+        self.mono += length;
+        self.server += SignedDuration::try_from(length).unwrap();
+    }
+
+    fn slot(&self, name: &str) -> Slot {
+        Slot(self.jobs.iter().position(|job| job.name.as_str() == name).unwrap_or_else(|| panic!("no job {name}")))
+    }
+
+    fn happen(&mut self, event: Event) -> String {
+        let now = self.now();
+        let actions = self.node.as_mut().unwrap().step(now, event);
+        actions.iter().map(|action| self.note(action)).collect::<Vec<String>>().join("\n")
+    }
+
+    /// Keeps what later lines refer to.
+    fn note(&mut self, action: &Action) -> String {
+        match action {
+            Action::Ask(question) => {
+                assert!(self.asked.is_none(), "{question:?} while {:?} is under way", self.asked);
+                self.asked = Some(question.clone());
+            }
+            Action::Close => self.asked = None,
+            Action::StartBody { slot, run, .. } => {
+                self.epochs.insert(*slot, run.epoch);
+            }
+            _ => {}
+        }
+        said::action(action, &self.jobs)
+    }
+
+    fn event(&mut self, command: &str, rest: &str) -> Event {
+        match command {
+            "connected" => {
+                Event::Connected { server: self.server, pid: if rest.is_empty() { 1 } else { rest.parse().unwrap() } }
+            }
+            "connect-failed" => Event::ConnectFailed(trouble(rest)),
+            "closed" => {
+                self.asked = None;
+                Event::Closed(trouble("unreachable"))
+            }
+            "refused" => {
+                self.asked.take().expect("nothing is asked");
+                Event::Refused(trouble(rest))
+            }
+            "freed" => Event::Freed(self.jobs[self.slot(rest).0].key.0),
+            "body" => self.body(rest),
+            "trigger" => Event::Triggered { slot: self.slot(rest), ticket: self.ticket() },
+            "status" => Event::StatusAsked(self.ticket()),
+            "shutdown" => Event::Shutdown,
+            _ => {
+                let question = self.asked.take().unwrap_or_else(|| panic!("nothing is asked: {command} {rest}"));
+                Event::Answered(self.answered(&question, command, rest))
+            }
+        }
+    }
+
+    fn ticket(&mut self) -> Ticket {
+        self.tickets += 1;
+        Ticket(self.tickets)
+    }
+
+    fn body(&self, rest: &str) -> Event {
+        let mut words = rest.split_whitespace();
+        let (run, how) = (words.next().unwrap(), words.next().unwrap());
+        let (name, epoch) = run.split_once('/').unwrap_or((run, ""));
+        let slot = self.slot(name);
+        let epoch = if epoch.is_empty() { self.epochs[&slot] } else { epoch.parse().unwrap() };
+        let asks = words.next().and_then(|word| word.strip_prefix("asks=")).map(length);
+        Event::BodyEnded { slot, epoch, end: body_end(how, asks) }
+    }
+}
+
+/// Trouble of a kind.
+fn trouble(kind: &str) -> Trouble {
+    let kinds = [
+        ("unreachable", TroubleKind::Unreachable),
+        ("denied", TroubleKind::Refused),
+        ("too-many-connections", TroubleKind::TooManyConnections),
+        ("timed-out", TroubleKind::TimedOut),
+        ("cancelled", TroubleKind::Cancelled),
+        ("out-of-locks", TroubleKind::OutOfLocks),
+        ("not-migrated", TroubleKind::NotMigrated),
+        ("forbidden", TroubleKind::Forbidden),
+        ("incompatible", TroubleKind::Incompatible),
+        ("other", TroubleKind::Other),
+    ];
+    let found = kinds.into_iter().find(|(word, _)| *word == kind);
+    let (word, kind) = found.unwrap_or_else(|| panic!("no such trouble: {kind}"));
+    Trouble { kind, text: word.to_owned() }
+}

@@ -1,0 +1,65 @@
+//! What a look shows, as scenes write it: `epoch=5`, `handled=10:00`, `holder=77/hourhand`, `paused`, `not-paused`, ….
+
+use hourhand_core::facts::{Facts, Holder};
+use hourhand_core::outcome::Trigger;
+
+use crate::notation::{optional, time};
+
+/// Changes one fact. `lost=EPOCH/OCCURRENCE` stands for a run without an end, `running=EPOCH/PID` for one under way.
+pub(crate) fn set(facts: &mut Facts, word: &str) {
+    let (fact, value) = word.split_once('=').unwrap_or((word, ""));
+    match fact {
+        "epoch" => facts.epoch = value.parse().unwrap(),
+        "ended" => facts.ended_epoch = value.parse().unwrap(),
+        "handled" => facts.handled_until = time(value),
+        "counts_from" => facts.counts_from = optional(value).map(time),
+        "open" => facts.open_for = optional(value).map(time),
+        "attempts" => facts.attempts = value.parse().unwrap(),
+        "deaths" => facts.deaths = value.parse().unwrap(),
+        "not_before" => facts.not_before = optional(value).map(time),
+        "paused" => facts.paused = true,
+        "not-paused" => facts.paused = false,
+        "resumed" => facts.resumed_at = optional(value).map(time),
+        "holder" => facts.holder = optional(value).map(holder),
+        "mine" => facts.mine = true,
+        "not-mine" => facts.mine = false,
+        "node" => facts.node = optional(value).map(str::to_owned),
+        "started" => facts.started_at = optional(value).map(time),
+        "for" => facts.scheduled_for = optional(value).map(time),
+        "trigger" => facts.trigger = optional(value).map(|word| Trigger::parse(word).unwrap()),
+        "running" => running(facts, value),
+        "lost" => lost(facts, value),
+        _ => panic!("no such fact: {word}"),
+    }
+}
+
+fn holder(text: &str) -> Holder {
+    let (pid, application) = text.split_once('/').map_or((text, None), |(pid, name)| (pid, Some(name.to_owned())));
+    Holder { pid: pid.parse().unwrap(), application }
+}
+
+/// `-`: nobody runs it; `EPOCH/PID`: this run, by a node called `other`.
+fn running(facts: &mut Facts, value: &str) {
+    let Some((epoch, pid)) = value.split_once('/') else {
+        facts.running = false;
+        facts.holder = None;
+        return;
+    };
+    facts.epoch = epoch.parse().unwrap();
+    facts.running = true;
+    facts.holder = Some(Holder { pid: pid.parse().unwrap(), application: Some("hourhand other".to_owned()) });
+    facts.node = Some("other".to_owned());
+}
+
+/// A run for an occurrence (or `-`, by hand) whose holder is gone.
+fn lost(facts: &mut Facts, value: &str) {
+    let (epoch, occurrence) = value.split_once('/').unwrap();
+    facts.epoch = epoch.parse().unwrap();
+    facts.running = false;
+    facts.holder = None;
+    facts.scheduled_for = optional(occurrence).map(time);
+    facts.trigger = Some(if facts.scheduled_for.is_some() { Trigger::Schedule } else { Trigger::Manual });
+    if facts.scheduled_for.is_some() {
+        facts.open_for = facts.scheduled_for;
+    }
+}

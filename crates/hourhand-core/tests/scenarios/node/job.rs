@@ -1,0 +1,39 @@
+//! Jobs as scenes write them: `job NAME SCHEDULE… key=value…`, the schedule's words joined by `_`.
+
+use hourhand_core::job::Definition;
+use hourhand_core::key::Key;
+use hourhand_core::name::JobName;
+use hourhand_core::schedule::Schedule;
+
+use crate::notation::{length, optional};
+use crate::outcomes::retry_of;
+
+/// The job that a line `job NAME SCHEDULE key=value…` defines.
+pub(crate) fn definition(line: &str) -> Definition {
+    let mut words = line.split_whitespace().skip(1);
+    let name = JobName::parse(words.next().unwrap()).unwrap();
+    let schedule = match words.next().unwrap() {
+        "hourly" => Schedule::hourly(),
+        "minutely" => Schedule::parse("* * * * *", "UTC").unwrap(),
+        text => Schedule::parse(&text.replace('_', " "), "UTC").unwrap_or_else(|error| panic!("{line}: {error}")),
+    };
+    let key = Key::of(None, &name);
+    let mut job = Definition::new(name, key, schedule);
+    for word in words {
+        policy(&mut job, word);
+    }
+    job
+}
+
+fn policy(job: &mut Definition, word: &str) {
+    let (policy, value) = word.split_once('=').unwrap_or((word, ""));
+    match policy {
+        "jitter" => job.jitter = length(value),
+        "timeout" => job.timeout = optional(value).map(length),
+        "stop_grace" => job.stop_grace = length(value),
+        "retry" => job.retry = retry_of(value),
+        "completes" => job.completes = true,
+        "zone" => job.schedule = job.schedule.clone().in_zone(value),
+        _ => panic!("a job has no {policy}"),
+    }
+}

@@ -1,0 +1,185 @@
+//! What the node answers, as scenes show it.
+
+use hourhand_core::job::Definition;
+use hourhand_core::node::{Health, Problem};
+use hourhand_core::outcome::{StopReason, Trigger};
+use hourhand_core::protocol::{Action, End, Notice, Question, Slot, Start, TriggerAnswer};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::notation::{length_shown, shown, shown_or_none, span_shown};
+
+/// One action in one line.
+pub(super) fn action(action: &Action, jobs: &[Definition]) -> String {
+    let name = |slot: &Slot| jobs[slot.0].name.as_str().to_owned();
+    match action {
+        Action::Connect { end_former: true } => "connect, ending the former session".to_owned(),
+        Action::Connect { end_former: false } => "connect beside the former session".to_owned(),
+        Action::Close => "close".to_owned(),
+        Action::Finish => "finish".to_owned(),
+        Action::Ask(asked) => format!("ask {}", question(asked, jobs)),
+        Action::StartBody { slot, occurrence, trigger, run } => {
+            let attempt = if run.attempt > 1 { format!(", attempt {}", run.attempt) } else { String::new() };
+            let takeover = if run.takeover > 0 { format!(", take-over {}", run.takeover) } else { String::new() };
+            format!("body {}/{} begins{}{attempt}{takeover}", name(slot), run.epoch, what_for(*occurrence, *trigger))
+        }
+        Action::StopBody { slot, epoch, reason } => format!("body {}/{epoch} is told: {}", name(slot), stop(*reason)),
+        Action::AbortBody { slot, epoch } => format!("body {}/{epoch} is aborted", name(slot)),
+        Action::AnswerTrigger(ticket, answer) => format!("ticket {}: {}", ticket.0, trigger_answer(answer)),
+        Action::AnswerStatus(ticket, Ok((at, facts))) => {
+            let jobs = facts.iter().zip(jobs).map(|(facts, job)| {
+                let row = facts.as_ref().map_or("gone".to_owned(), |facts| format!("epoch {}", facts.epoch));
+                format!("{} {row}", job.name)
+            });
+            format!("ticket {}: at {}: {}", ticket.0, shown(*at), jobs.collect::<Vec<_>>().join(", "))
+        }
+        Action::AnswerStatus(ticket, Err(trouble)) => format!("ticket {}: trouble: {}", ticket.0, trouble.text),
+        Action::Say(said) => format!("say {}", notice(said, jobs)),
+    }
+}
+
+fn names(slots: &[Slot], jobs: &[Definition]) -> String {
+    slots.iter().map(|slot| format!(" {}", jobs[slot.0].name)).collect()
+}
+
+fn question(question: &Question, jobs: &[Definition]) -> String {
+    match question {
+        Question::Migrate => "migrate".to_owned(),
+        Question::Register => "register".to_owned(),
+        Question::Look(slots) => format!("look{}", names(slots, jobs)),
+        Question::TryLocks(slots) => format!("locks{}", names(slots, jobs)),
+        Question::TryWatches(slots) => format!("watches{}", names(slots, jobs)),
+        Question::Settle { slot, epoch, died } => {
+            let how = if *died { "its process died" } else { "its start was ours" };
+            format!("settle {}/{epoch}, {how}", jobs[slot.0].name)
+        }
+        Question::Start { starts, alone } => {
+            let starts: Vec<String> = starts.iter().map(|one| start(one, jobs)).collect();
+            format!("start{} {}", if *alone { " alone" } else { "" }, starts.join(" and "))
+        }
+        Question::Ping(runs) => {
+            format!(
+                "ping{}",
+                runs.iter().map(|(slot, epoch)| format!(" {}/{epoch}", jobs[slot.0].name)).collect::<String>()
+            )
+        }
+        Question::End { ends, alone } => {
+            let ends: Vec<String> = ends.iter().map(|one| end(one, jobs)).collect();
+            format!("end{} {}", if *alone { " alone" } else { "" }, ends.join(" and "))
+        }
+        Question::Unlock(slots) => format!("unlock{}", names(slots, jobs)),
+        Question::UnlockWatches(slots) => format!("unlock-watches{}", names(slots, jobs)),
+        Question::Reconcile { locks, watches } => {
+            format!("reconcile, keeping locks{}, watches{}", names(locks, jobs), names(watches, jobs))
+        }
+    }
+}
+
+fn start(start: &Start, jobs: &[Definition]) -> String {
+    let passed = match start.skipped_for {
+        Some(newest) => format!(", passing over {} up to {}", start.skipped, shown(newest)),
+        None => String::new(),
+    };
+    let what = what_for(start.occurrence, start.trigger);
+    format!("{}{what}, seen epoch {}{passed}", jobs[start.slot.0].name, start.seen)
+}
+
+fn what_for(occurrence: Option<Timestamp>, trigger: Trigger) -> String {
+    match occurrence {
+        Some(occurrence) => format!(" for {} by {trigger}", shown(occurrence)),
+        None => format!(" by {trigger}"),
+    }
+}
+
+fn end(end: &End, jobs: &[Definition]) -> String {
+    let verdict = &end.verdict;
+    let then = match (verdict.handled, verdict.backoff) {
+        (true, _) => "handled".to_owned(),
+        (false, SignedDuration::ZERO) => "due at once".to_owned(),
+        (false, backoff) => format!("due after {}", length_shown(backoff)),
+    };
+    let message = verdict.error.as_ref().map(|error| format!(" {error:?}")).unwrap_or_default();
+    let counts = if verdict.counts { ", an attempt" } else { "" };
+    let skips = match end.skipped_for {
+        Some(newest) => format!(", overlapping {} up to {}", end.skipped, shown(newest)),
+        None => String::new(),
+    };
+    let form = format!("{:?}", end.form);
+    format!("{}/{} {form} {}{message}, {then}{counts}{skips}", jobs[end.slot.0].name, end.epoch, verdict.outcome)
+}
+
+fn stop(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Shutdown => "shutdown",
+        StopReason::LockLost => "lock lost",
+        StopReason::TimedOut => "timed out",
+        StopReason::Cancelled => "cancelled",
+    }
+}
+
+fn trigger_answer(answer: &TriggerAnswer) -> String {
+    match answer {
+        TriggerAnswer::Started(epoch) => format!("started {epoch}"),
+        TriggerAnswer::AlreadyRunning { node, since, epoch } => {
+            let node = node.as_deref().unwrap_or("here");
+            let epoch = epoch.map_or_else(|| "-".to_owned(), |epoch| epoch.to_string());
+            format!("already running: {node}, since {}, epoch {epoch}", shown_or_none(*since))
+        }
+        TriggerAnswer::Paused => "paused".to_owned(),
+        TriggerAnswer::Unreachable(trouble) => format!("unreachable: {}", trouble.text),
+        TriggerAnswer::ShuttingDown => "shutting down".to_owned(),
+    }
+}
+
+fn notice(notice: &Notice, jobs: &[Definition]) -> String {
+    let name = |slot: &Slot| jobs[slot.0].name.as_str();
+    match notice {
+        Notice::Unavailable(trouble) => format!("unavailable: {}", trouble.text),
+        Notice::Available(after) => format!("available again after {}", span_shown(*after)),
+        Notice::ClockOff(offset) => format!("the server's clock less mine: {}", length_shown(*offset)),
+        Notice::SessionShared => "session shared".to_owned(),
+        Notice::OtherKey(slot) => format!("{} has another key", name(slot)),
+        Notice::RunStarted { slot, epoch, .. } => format!("{}/{epoch} started", name(slot)),
+        Notice::RunEnded { slot, epoch, outcome, error, transient, skipped } => {
+            let error = error.as_ref().map(|error| format!(" {error:?}")).unwrap_or_default();
+            let expected = if *transient { ", expected" } else { "" };
+            let skipped = if *skipped > 0 { format!(", skipped {skipped}") } else { String::new() };
+            format!("{}/{epoch} {outcome}{error}{expected}{skipped}", name(slot))
+        }
+        Notice::RunSuperseded { slot, epoch } => format!("{}/{epoch} superseded", name(slot)),
+        Notice::Unrecorded { slot, epoch, trouble } => {
+            let why = trouble.as_ref().map_or("-", |trouble| trouble.text.as_str());
+            format!("{}/{epoch} unrecorded: {why}", name(slot))
+        }
+        Notice::LockLost { slot, epoch, why } => format!("{}/{epoch} lost its lock: {why}", name(slot)),
+        Notice::HolderDied { slot, epoch, deaths, gave_up } => {
+            let gave_up = if *gave_up { ", given up" } else { "" };
+            format!("{}/{epoch} died, {deaths} in a row{gave_up}", name(slot))
+        }
+        Notice::ForeignHolder { slot, pid, application } => {
+            format!("{} is held by pid {pid}, {}", name(slot), application.as_deref().unwrap_or("nameless"))
+        }
+        Notice::RowLocked(slot) => format!("{}'s row is locked", name(slot)),
+        Notice::OutOfLocks => "out of locks".to_owned(),
+        Notice::BodyStuck { slot, epoch } => format!("body {}/{epoch} does not stop", name(slot)),
+        Notice::Failed { what, trouble } => format!("{what} failed: {}", trouble.text),
+    }
+}
+
+/// The problems, in one line each.
+pub(super) fn health(health: &Health, jobs: &[Definition]) -> String {
+    if health.problems.is_empty() {
+        return "well".to_owned();
+    }
+    let name = |slot: &Slot| jobs[slot.0].name.as_str();
+    let said = health.problems.iter().map(|problem| match problem {
+        Problem::Unavailable(trouble) => format!("unavailable: {}", trouble.text),
+        Problem::Overdue(slot) => format!("{} is overdue", name(slot)),
+        Problem::Unrecorded(slot) => format!("{}'s end is not recorded", name(slot)),
+        Problem::Stuck(slot) => format!("{}'s body does not stop", name(slot)),
+        Problem::HoldersDie(slot) => format!("{}'s holders die", name(slot)),
+        Problem::OtherKey(slot) => format!("{} has another key", name(slot)),
+        Problem::ForeignHolder(slot, pid) => format!("{} is held by pid {pid}", name(slot)),
+        Problem::RowLocked(slot) => format!("{}'s row is locked", name(slot)),
+    });
+    said.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,69 @@
+//! What is due. `given …` sets the job and its row, and stays for the scene; `at TIME` asks what is to be done then, `overdue
+//! TIME` whether somebody should be told, `ran OCCURRENCE until TIME` what a run has skipped by overlapping.
+
+use hourhand_core::facts::Facts;
+use hourhand_core::job::Definition;
+use hourhand_core::occurrence::{Decision, decide, overdue, overlapped};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::golden::{self, Scene};
+use crate::node::facts::set;
+use crate::node::job::definition;
+use crate::notation::{midnight, shown, time};
+
+#[test]
+fn what_is_due_follows_from_the_row_and_the_servers_time() {
+    golden::check::<Row>("occurrences.txt");
+}
+
+struct Row {
+    job: Definition,
+    facts: Facts,
+}
+
+impl Scene for Row {
+    fn begin(_title: &str) -> Row {
+        Row { job: definition("job sync hourly"), facts: Facts::registered(midnight()) }
+    }
+
+    fn answer(&mut self, line: &str) -> String {
+        let (command, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match command {
+            "job" => self.job = definition(line),
+            "given" => rest.split_whitespace().for_each(|word| set(&mut self.facts, word)),
+            "at" => return decision(decide(&self.job, &self.facts, time(rest))),
+            "overdue" => {
+                let told = overdue(&self.job, &self.facts, time(rest), SignedDuration::from_secs(60));
+                return if told { "overdue" } else { "not overdue" }.to_owned();
+            }
+            "ran" => {
+                let (occurrence, ended) = rest.split_once(" until ").unwrap();
+                return skips(overlapped(&self.job, time(occurrence), time(ended)));
+            }
+            _ => panic!("no such line: {line}"),
+        }
+        String::new()
+    }
+}
+
+fn decision(decision: Decision) -> String {
+    match decision {
+        Decision::Due(due) => {
+            let passed = match skips((due.skipped, due.skipped_for)) {
+                nothing if nothing == "nothing" => String::new(),
+                passed => format!(", passing over {passed}"),
+            };
+            format!("due: {} by {}{passed}", shown(due.occurrence), due.trigger)
+        }
+        Decision::Later(at) => format!("later: {}", shown(at)),
+        Decision::NotYet(Some(at)) => format!("not yet: {}", shown(at)),
+        Decision::NotYet(None) => "never".to_owned(),
+    }
+}
+
+fn skips((count, newest): (u64, Option<Timestamp>)) -> String {
+    match newest {
+        Some(newest) => format!("{count} up to {}", shown(newest)),
+        None => "nothing".to_owned(),
+    }
+}
