@@ -46,7 +46,10 @@ pub(crate) fn fetch(majors: &RangeInclusive<u32>) -> Result<Installation> {
         eprintln!("fetching PostgreSQL {} with {} into {}", wanted(majors), way.name, cache.display());
         match fetch_by(way, majors, &cache) {
             Ok(installation) => return Ok(installation),
-            Err(error) => complaints.push(format!("{}: {error:#}", way.name)),
+            Err(error) => {
+                eprintln!("{} brought none: {error:#}", way.name);
+                complaints.push(format!("{}: {error:#}", way.name));
+            }
         }
     }
     bail!("none could be fetched either; install one, or put its bin directory on PATH{}", listed(&complaints))
