@@ -244,7 +244,7 @@ impl SchedulerBuilder {
             statements: Arc::new(Statements::of(&schema)),
             schema,
             ttl: self.ttl,
-            application_name: format!("hourhand {node}"),
+            application_name: application_name(&node),
         };
         let catalog = Arc::new(Catalog { entries: definitions.iter().map(entry).collect(), node });
         Ok((Brief { settings, definitions, bodies, catalog, session, runtime }, identity))
@@ -304,6 +304,12 @@ fn entry(definition: &Definition) -> Entry {
 fn default_node() -> String {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     format!("{host}/{}", std::process::id())
+}
+
+/// What `pg_stat_activity` shows: plain characters only, at most as many as the server keeps (NAMEDATALEN less one).
+fn application_name(node: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-._/:@".contains(c) { c } else { '_' };
+    format!("hourhand {}", node.chars().map(plain).collect::<String>()).chars().take(63).collect()
 }
 
 /// What of a first visit's trouble is for the caller to mend; with the rest the scheduler goes on trying.

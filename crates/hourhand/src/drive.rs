@@ -25,11 +25,15 @@ use crate::status::{self, Health, JobStatus};
 use bodies::Bodies;
 use session::Line;
 
+/// Where the answer to a question of the front door goes.
+type Reply<T> = oneshot::Sender<T>;
+type StatusAnswer = Result<Vec<JobStatus>, Trouble>;
+
 /// What the front door asks of the loop.
 pub(crate) enum Command {
-    Trigger { slot: Slot, reply: oneshot::Sender<TriggerAnswer> },
-    Status { reply: oneshot::Sender<Result<Vec<JobStatus>, Trouble>> },
-    Health { reply: oneshot::Sender<Health> },
+    Trigger { slot: Slot, reply: Reply<TriggerAnswer> },
+    Status { reply: Reply<StatusAnswer> },
+    Health { reply: Reply<Health> },
     Shutdown,
 }
 
@@ -47,7 +51,7 @@ pub(crate) struct Brief {
 /// What the loop tells the front door.
 pub(crate) struct Reports {
     /// How the first visit went: done, or the first trouble.
-    pub(crate) first_visit: Option<oneshot::Sender<Result<(), FirstTrouble>>>,
+    pub(crate) first_visit: Option<Reply<Result<(), FirstTrouble>>>,
 }
 
 /// Why the first visit came to nothing.
@@ -85,8 +89,8 @@ struct Drive {
 #[derive(Default)]
 struct Tickets {
     next: u64,
-    triggers: Vec<(Ticket, oneshot::Sender<TriggerAnswer>)>,
-    statuses: Vec<(Ticket, oneshot::Sender<Result<Vec<JobStatus>, Trouble>>)>,
+    triggers: Vec<(Ticket, Reply<TriggerAnswer>)>,
+    statuses: Vec<(Ticket, Reply<StatusAnswer>)>,
 }
 
 impl Drive {
@@ -194,7 +198,7 @@ impl Tickets {
         }
     }
 
-    fn answer_status(&mut self, ticket: Ticket, answer: Result<Vec<JobStatus>, Trouble>) {
+    fn answer_status(&mut self, ticket: Ticket, answer: StatusAnswer) {
         if let Some(at) = self.statuses.iter().position(|(waiting, _)| *waiting == ticket) {
             let _ = self.statuses.swap_remove(at).1.send(answer);
         }

@@ -7,6 +7,8 @@ mod catalog;
 pub(crate) mod conninfo;
 mod end;
 pub(crate) mod migrate;
+#[cfg(test)]
+mod prepared;
 mod row;
 mod session;
 mod sql;

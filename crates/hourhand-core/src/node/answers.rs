@@ -48,7 +48,7 @@ impl Node {
             (Question::Reconcile { .. }, Answer::Reconciled { complete }) => {
                 self.session.doubt = false;
                 if !complete {
-                    self.drop_session(now, "the lock is gone from pg_locks");
+                    self.drop_session(now, now.mono, "the lock is gone from pg_locks");
                 }
             }
             (question, answer) => unreachable!("answer {answer:?} to {question:?}"),
@@ -73,7 +73,7 @@ impl Node {
             self.refresh_active(slot);
         }
         if !all_ours {
-            return self.drop_session(now, "a lock to be let go was not ours");
+            return self.drop_session(now, now.mono, "a lock to be let go was not ours");
         }
         if !self.holds_any_lock() {
             self.claim = self.claim.step(now.mono, ClaimEvent::Released, &self.spans);
@@ -97,7 +97,7 @@ impl Node {
     pub fn session_pid(&self) -> Option<i32> {
         match self.session.state {
             State::Open { pid } => Some(pid),
-            State::Closed { .. } | State::Opening => None,
+            State::Closed { .. } | State::Opening | State::Leaving { .. } => None,
         }
     }
 }

@@ -38,7 +38,7 @@ impl Node {
 
     /// The record of an end, as of now.
     pub(super) fn end_of(&self, now: Now, slot: Slot, ending: &Ending) -> End {
-        let (skipped, skipped_for) = match (ending.occurrence, self.clock.estimate(now)) {
+        let (skipped, skipped_for) = match (ending.occurrence, self.clock.at_least(now)) {
             (Some(occurrence), Some(server)) => overlapped(&self.job(slot).definition, occurrence, server),
             (None, _) | (_, None) => (0, None),
         };
@@ -54,15 +54,15 @@ impl Node {
                     if let Some(facts) = &mut self.job_mut(end.slot).facts {
                         *facts = facts.after_end(end.epoch, handled_until, open_for, not_before);
                     }
-                    self.ending_done(now, end.slot);
+                    self.ending_done(now, end.slot, end.epoch);
                 }
                 EndAnswer::RecordedBefore => {
                     self.recorded(&end, end.verdict.outcome.as_str().to_owned());
-                    self.ending_done(now, end.slot);
+                    self.ending_done(now, end.slot, end.epoch);
                 }
                 EndAnswer::Superseded => {
                     self.say(Notice::RunSuperseded { slot: end.slot, epoch: end.epoch });
-                    self.ending_done(now, end.slot);
+                    self.ending_done(now, end.slot, end.epoch);
                 }
                 EndAnswer::RowLocked => self.end_again(now, end.slot, |ending| ending.alone = true),
             }
@@ -86,17 +86,16 @@ impl Node {
 
     /// Durable, or no longer ours to write: the lock is let go. If the row as the end left it says that there is nothing to do
     /// for now, no further look is needed.
-    fn ending_done(&mut self, now: Now, slot: Slot) {
+    fn ending_done(&mut self, now: Now, slot: Slot, epoch: i64) {
         self.job_mut(slot).said_row_locked = false;
-        if self.job_mut(slot).unrecorded.take().is_some() {
+        if self.job_mut(slot).unrecorded.take_if(|unrecorded| unrecorded.epoch == epoch).is_some() {
             return self.refresh_active(slot);
         }
         if self.shutting_down() {
             return self.rest_until(slot, None);
         }
-        let known =
-            self.job(slot).facts.clone().zip(self.clock.estimate(now)).filter(|(facts, _)| facts.open_run().is_none());
-        match known.map(|(facts, server)| self.decide(now, server, slot, &facts)) {
+        let known = self.job(slot).facts.clone().filter(|facts| facts.open_run().is_none());
+        match known.map(|facts| self.decide(now, slot, &facts)) {
             Some(Decision::NotYet(next)) => self.rest_until(slot, next),
             Some(Decision::Later(at)) => self.rest_until(slot, Some(at)),
             Some(Decision::Due(_)) | None => self.live(slot, Life::Due),
@@ -113,9 +112,9 @@ impl Node {
                 None,
             ) => return,
         };
+        change(ending);
         // A locked row is waited for at once: the wait is bounded by lock_timeout.
         ending.retry_at = if ending.alone { now.mono } else { now.mono + wait };
-        change(ending);
     }
 
     /// The database refused an end. What it refuses for a reason of its own is tried again with less; a time-out says nothing
@@ -148,7 +147,10 @@ impl Node {
                 }
             });
         }
-        self.trouble(now, trouble);
+        // A row that somebody holds is no trouble of the session's, and has been said.
+        if trouble.kind != TroubleKind::Cancelled {
+            self.trouble(now, trouble);
+        }
     }
 
     /// Ends that the database would not record for ttl: the lock is let go, the end is written through any later session.

@@ -42,7 +42,12 @@ impl Node {
     }
 
     fn runs_here(&self, slot: Slot) -> Option<TriggerAnswer> {
-        let going = self.job(slot).going()?;
+        let job = self.job(slot);
+        if let Some(epoch) = job.stuck {
+            // Its end is on record and its lock let go, but the body goes on.
+            return Some(TriggerAnswer::AlreadyRunning { node: None, since: None, epoch: Some(epoch) });
+        }
+        let going = job.going()?;
         let (epoch, since) = (Some(going.run.epoch), Some(going.run.started_at));
         Some(TriggerAnswer::AlreadyRunning { node: None, since, epoch })
     }

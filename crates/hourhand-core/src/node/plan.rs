@@ -13,7 +13,7 @@ impl Node {
             return;
         }
         match self.session.state {
-            State::Opening => {}
+            State::Opening | State::Leaving { .. } => {}
             State::Closed { retry_at } => self.plan_closed(now, retry_at),
             State::Open { .. } => self.plan_open(now),
         }

@@ -34,8 +34,7 @@ impl Node {
 
     fn session_shared(&mut self, now: Now) {
         self.say(Notice::SessionShared);
-        self.drop_session(now, "the session is shared");
-        self.session.state = super::session::State::Closed { retry_at: now.mono + Duration::from_secs(60) };
+        self.drop_session(now, now.mono + Duration::from_secs(60), "the session is shared");
     }
 
     fn granted(&mut self, slot: Slot) {
@@ -171,9 +170,12 @@ impl Node {
                 (true, true) => "the server has become read-only",
                 (true, false) => "the lock is gone from pg_locks",
             };
-            return self.drop_session(now, why);
+            return self.drop_session(now, now.mono, why);
         }
-        self.served(now);
+        // While an end is refused all is not well, whatever a ping says: the two would take turns at saying so.
+        if !self.active.iter().any(|slot| matches!(self.job(*slot).life, Life::Ending(_))) {
+            self.served(now);
+        }
         for (slot, epoch) in asked {
             if proof.cancelled.contains(epoch) {
                 self.stop(now, *slot, StopReason::Cancelled);

@@ -41,6 +41,9 @@ pub(super) enum State {
     Opening,
     /// There, with its backend's process id.
     Open { pid: i32 },
+    /// Given up, and nothing is asked on it any more. It stays open until the bodies that ran under its locks have ended (or
+    /// `until`): closed earlier, the server would free the locks at once, and a successor would run beside them.
+    Leaving { until: Mono, retry_at: Mono },
 }
 
 impl Session {
@@ -61,7 +64,7 @@ impl Session {
     pub(super) fn pid(&self) -> Option<i32> {
         match self.state {
             State::Open { pid } => Some(pid),
-            State::Closed { .. } | State::Opening => None,
+            State::Closed { .. } | State::Opening | State::Leaving { .. } => None,
         }
     }
 }
@@ -110,7 +113,11 @@ impl Node {
         self.status_tickets.append(&mut self.status_in_flight);
         let tries = self.session.tries;
         let wait = if tries == 0 { Duration::ZERO } else { reconnect_wait(tries, self.settings.seed) };
-        self.session.state = State::Closed { retry_at: now.mono + wait };
+        let retry_at = match self.session.state {
+            State::Leaving { retry_at, .. } => retry_at.max(now.mono + wait),
+            State::Closed { .. } | State::Opening | State::Open { .. } => now.mono + wait,
+        };
+        self.session.state = State::Closed { retry_at };
         self.session.tries = tries.saturating_add(1);
         self.claim = self.claim.step(now.mono, ClaimEvent::Closed, &self.spans);
         self.nothing_held(now, &trouble.text);
@@ -120,22 +127,38 @@ impl Node {
         }
     }
 
-    /// Throws the session away ourselves.
-    pub(super) fn drop_session(&mut self, now: Now, why: &str) {
+    /// Throws the session away ourselves; no other is opened before `retry_at`.
+    pub(super) fn drop_session(&mut self, now: Now, retry_at: Mono, why: &str) {
         self.asked = None;
         self.status_tickets.append(&mut self.status_in_flight);
-        self.session.state = State::Closed { retry_at: now.mono };
         self.claim = Claim::None;
-        self.nothing_held(now, why);
-        self.act(Action::Close);
+        let bodies_told = self.nothing_held(now, why);
+        if bodies_told {
+            self.session.state = State::Leaving { until: now.mono + 2 * self.spans.stop_max, retry_at };
+        } else {
+            self.session.state = State::Closed { retry_at };
+            self.act(Action::Close);
+        }
     }
 
-    /// Lock lost: stops the bodies, unlocks nothing.
-    fn nothing_held(&mut self, now: Now, why: &str) {
+    /// Closes a session that was given up, once no body runs any more under what were its locks.
+    pub(super) fn leave(&mut self, now: Now) {
+        let State::Leaving { until, retry_at } = self.session.state else { return };
+        let bodies_run = self.active.iter().any(|slot| self.job(*slot).going().is_some());
+        if !bodies_run || now.mono >= until {
+            self.session.state = State::Closed { retry_at };
+            self.act(Action::Close);
+        }
+    }
+
+    /// Lock lost: stops the bodies, unlocks nothing. True: there are such bodies.
+    fn nothing_held(&mut self, now: Now, why: &str) -> bool {
+        let mut bodies_told = false;
         for slot in self.active.clone() {
             let held = std::mem::take(&mut self.job_mut(slot).holds);
             let lost = self.job(slot).going().filter(|_| held.lock).map(|going| going.run.epoch);
             if let Some(epoch) = lost {
+                bodies_told = true;
                 self.say(Notice::LockLost { slot, epoch, why: why.to_owned() });
                 self.stop(now, slot, StopReason::LockLost);
             }
@@ -150,6 +173,7 @@ impl Node {
                 }
             }
         }
+        bodies_told
     }
 
     fn refresh_unless_resting(&mut self, slot: Slot, held: Holds) {
@@ -194,7 +218,7 @@ impl Node {
         if self.active.iter().any(|slot| self.job(*slot).holds.lock) {
             self.session.doubt = true;
         } else {
-            self.drop_session(now, why);
+            self.drop_session(now, now.mono, why);
         }
     }
 
@@ -212,7 +236,7 @@ impl Node {
             Question::Settle { slot, .. } => self.grants_refused(now, [slot].into_iter(), trouble),
             Question::End { ends, .. } => self.ends_refused(now, &ends, trouble),
             Question::Unlock(_) | Question::UnlockWatches(_) | Question::Reconcile { .. } => {
-                self.drop_session(now, &trouble.text);
+                self.drop_session(now, now.mono, &trouble.text);
                 self.trouble(now, trouble);
             }
             Question::Migrate | Question::Register | Question::Look(_) => self.visit_refused(now, trouble),
@@ -241,8 +265,7 @@ impl Node {
         }
         self.trouble(now, trouble);
         if !self.holds_any_lock() {
-            self.drop_session(now, "nothing to be had");
-            self.session.state = State::Closed { retry_at: now.mono + wait };
+            self.drop_session(now, now.mono + wait, "nothing to be had");
         }
     }
 }

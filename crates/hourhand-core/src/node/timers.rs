@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::life::{Grant, Life};
+use super::life::{Ending, Going, Grant, Life};
 use super::session::State;
 use super::{Node, Now};
 use crate::claim::{Claim, ClaimEvent};
@@ -18,6 +18,7 @@ const ABANDON_AFTER: Duration = Duration::from_secs(60);
 impl Node {
     pub(super) fn let_time_pass(&mut self, now: Now) {
         self.trust(now);
+        self.leave(now);
         self.wake_the_due(now);
         self.stop_what_takes_too_long(now);
         self.give_up_recording(now.mono);
@@ -29,11 +30,11 @@ impl Node {
     }
 
     /// Ends a claim whose deadline is past.
-    fn trust(&mut self, now: Now) {
+    pub(super) fn trust(&mut self, now: Now) {
         self.claim = self.claim.step(now.mono, ClaimEvent::Tick, &self.spans);
         if self.claim == Claim::Lost {
             if matches!(self.session.state, State::Open { .. }) {
-                self.drop_session(now, "no answer to a ping within the time of trust");
+                self.drop_session(now, now.mono, "no answer to a ping within the time of trust");
             }
             self.claim = Claim::None;
         }
@@ -102,11 +103,15 @@ impl Node {
     fn end_of_shutdown(&mut self, now: Now) {
         let Some(since) = self.shutdown_since else { return };
         if now.mono >= since + self.settings.shutdown_grace && !self.finished {
-            for slot in self.active_where(|job| matches!(job.life, Life::Ending(_))) {
+            for slot in self.active.clone() {
                 let trouble = self.session.trouble.clone();
-                let Life::Ending(ending) = &self.job(slot).life else { continue };
-                let epoch = ending.epoch;
-                self.say(Notice::Unrecorded { slot, epoch, trouble });
+                match &self.job(slot).life {
+                    Life::Ending(Ending { epoch, .. }) => {
+                        self.say(Notice::Unrecorded { slot, epoch: *epoch, trouble });
+                    }
+                    Life::Running(Going { run, .. }) => self.say(Notice::BodyStuck { slot, epoch: run.epoch }),
+                    Life::Resting | Life::Due | Life::Wanted(_) | Life::Granted(_) | Life::Contended(_) => {}
+                }
             }
             self.finished = true;
             self.act(Action::Close);
@@ -120,6 +125,7 @@ impl Node {
         let session = match self.session.state {
             State::Closed { retry_at } => Some(retry_at),
             State::Opening => None,
+            State::Leaving { until, .. } => Some(until),
             State::Open { .. } => Some(self.session.quiet_until),
         };
         let shutdown = self.shutdown_since.map(|since| since + self.settings.shutdown_grace);

@@ -34,7 +34,7 @@ pub(crate) struct SessionSettings {
     pub(crate) schema: Schema,
     pub(crate) statements: Arc<Statements>,
     pub(crate) ttl: Duration,
-    /// Shown in `pg_stat_activity`; begins with `hourhand`.
+    /// Shown in `pg_stat_activity`; begins with `hourhand`, plain characters only.
     pub(crate) application_name: String,
 }
 
@@ -139,7 +139,10 @@ impl SessionSettings {
     async fn set(&self, session: &Session, version_number: i32) -> Result<Vec<String>, Trouble> {
         let wanted = self.wanted(version_number);
         let mut batch: String = wanted.iter().map(|(name, value)| format!("set {name} = '{value}';")).collect();
-        batch.push_str(&format!("set search_path = \"{}\", pg_temp; listen hourhand", self.schema));
+        let (name, schema) = (&self.application_name, &self.schema);
+        batch.push_str(&format!(
+            "set application_name = '{name}'; set search_path = \"{schema}\", pg_temp; listen hourhand"
+        ));
         session.client.batch_execute(&batch).await.map_err(|error| trouble(&error))?;
         let names: Vec<&str> = wanted.iter().map(|(name, _)| *name).collect();
         let rows = session.rows(sql::READ_BACK, &[(&names, Type::TEXT_ARRAY)]).await?;

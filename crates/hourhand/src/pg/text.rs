@@ -14,8 +14,8 @@ pub(crate) fn storable(text: &str, bytes_max: usize) -> String {
     }
     let gap = format!("\n… {} bytes left out …\n", text.len() - bytes_max);
     let side = bytes_max.saturating_sub(gap.len()) / 2;
-    let head = text.floor_char_boundary(side);
-    let tail = text.ceil_char_boundary(text.len() - side);
+    let head = (0..=side).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let tail = (text.len() - side..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
     format!("{}{gap}{}", &text[..head], &text[tail..])
 }
 

@@ -73,7 +73,8 @@ async fn with_its_attempts_used_up_an_occurrence_is_handled() {
     tokio::time::sleep(Duration::from_millis(500)).await;
     node.shutdown().await;
     assert_eq!(journal.entries().len(), 2);
-    let state = "select format('%s %s %s', open_for, attempts, handled_until > now() - interval '1 day') from hourhand.job";
+    let state =
+        "select format('%s %s %s', open_for, attempts, handled_until > now() - interval '1 day') from hourhand.job";
     assert_eq!(world.text(state).await.as_deref(), Some(" 0 t"));
 }
 
@@ -120,7 +121,8 @@ async fn an_occurrence_that_comes_due_during_a_run_is_skipped_and_counted() {
     let between = second.run.scheduled_for().unwrap().duration_since(first.run.scheduled_for().unwrap());
     assert_eq!(between.as_secs(), 3, "the occurrences during the run were not skipped");
     node.shutdown().await;
-    let overlap = "select count from hourhand.history where outcome = 'skipped' and reason = 'overlap' order by id limit 1";
+    let overlap =
+        "select count from hourhand.history where outcome = 'skipped' and reason = 'overlap' order by id limit 1";
     assert_eq!(world.number(overlap).await, 2);
 }
 
@@ -134,5 +136,9 @@ async fn an_error_with_a_nul_and_of_a_megabyte_is_recorded_readable_and_bounded(
     outcomes(&world, &["failed"]).await;
     node.shutdown().await;
     let error = world.text("select error from hourhand.history where outcome = 'failed'").await.unwrap();
-    assert!(error.starts_with("a\u{fffd}b ") && error.ends_with(" the end") && error.len() <= 8192, "{} bytes", error.len());
+    assert!(
+        error.starts_with("a\u{fffd}b ") && error.ends_with(" the end") && error.len() <= 8192,
+        "{} bytes",
+        error.len()
+    );
 }

@@ -24,7 +24,8 @@ async fn handed_run(world: &World, completes: bool) -> (hourhand::Scheduler, Run
             }
         }
     });
-    let node = world.node("a").job(job.completes(completes)).shutdown_grace(Duration::from_secs(3)).start().await.unwrap();
+    let node =
+        world.node("a").job(job.completes(completes)).shutdown_grace(Duration::from_secs(3)).start().await.unwrap();
     node.trigger(JOB).await.unwrap();
     let run = handed.recv().await.unwrap();
     (node, run, let_go)
@@ -207,7 +208,8 @@ async fn of_a_fenced_transaction_and_a_start_that_race_exactly_the_right_one_win
     let (old, new) = (world.database.connect().await, world.database.connect().await);
     let mut epoch = run.epoch();
     for round in 0..200 {
-        let write = format!("begin; insert into page values ({round}); select hourhand.fence('{JOB}', {epoch}); commit");
+        let write =
+            format!("begin; insert into page values ({round}); select hourhand.fence('{JOB}', {epoch}); commit");
         let start = "update hourhand.job set ended_epoch = epoch, epoch = epoch + 1 \
                      where (select count(*) from hourhand.history) >= 0";
         let (written, started) = tokio::join!(old.batch_execute(&write), new.batch_execute(start));

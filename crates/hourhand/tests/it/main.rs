@@ -1,4 +1,5 @@
 //! The promises, on a real PostgreSQL: one file a promise.
+#![allow(clippy::unwrap_used, reason = "a test has nothing better to do with an error")]
 #![allow(unreachable_pub, reason = "one test binary: everything in it is for itself")]
 
 mod world;

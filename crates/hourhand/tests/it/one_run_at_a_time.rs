@@ -27,5 +27,9 @@ async fn four_nodes_run_each_occurrence_of_a_second_once_and_never_two_at_a_time
     let successes = world.number("select count(*) from hourhand.history where outcome = 'succeeded'").await;
     assert_eq!(usize::try_from(successes).unwrap(), occurrences.len());
     let span = occurrences.iter().max().unwrap().duration_since(*occurrences.iter().min().unwrap());
-    assert_eq!(span.as_secs() + 1, i64::try_from(occurrences.len()).unwrap(), "an occurrence was left out: {occurrences:?}");
+    assert_eq!(
+        span.as_secs() + 1,
+        i64::try_from(occurrences.len()).unwrap(),
+        "an occurrence was left out: {occurrences:?}"
+    );
 }

@@ -49,7 +49,9 @@ async fn an_unlock_all_behind_our_back_is_seen_by_the_next_ping() {
     let node = world.node("a").job(journal.endless_job("a", daily())).start().await.unwrap();
     let first = journal.run(1, Duration::from_secs(5)).await;
     // Nobody else can unlock it; a lock taken by us elsewhere stands for it being gone: the row names another pid.
-    world.eye.batch_execute("select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objsubid = 1")
+    world
+        .eye
+        .batch_execute("select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objsubid = 1")
         .await
         .unwrap();
     tokio::time::timeout(Duration::from_secs(2), first.run.cancelled()).await.expect("the loss was not noticed");

@@ -31,7 +31,19 @@ async fn everything_that_is_wrong_is_said_in_one_error_without_a_secret() {
     assert!(error.is_config());
     let text = format!("{error}\n{error:?}");
     println!("{error}");
-    for part in ["sslmode", "ttl", "namespace", "schema", "twice", "bad", "never", "\"hourhand\"", "Atlantis", "lookback", "runs_max"] {
+    for part in [
+        "sslmode",
+        "ttl",
+        "namespace",
+        "schema",
+        "twice",
+        "bad",
+        "never",
+        "\"hourhand\"",
+        "Atlantis",
+        "lookback",
+        "runs_max",
+    ] {
         assert!(text.contains(part), "nothing of {part:?} in {text}");
     }
     assert!(!text.contains("s3cr3t"), "{text}");

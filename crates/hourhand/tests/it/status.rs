@@ -30,7 +30,11 @@ async fn a_run_without_end_and_without_lock_is_shown_as_lost_before_anybody_has_
     let world = World::new().await;
     let journal = Journal::default();
     let node = world.node("a").job(journal.endless_job("a", Schedule::cron("0 0 1 1 *"))).start().await.unwrap();
-    world.eye.batch_execute("update hourhand.job set epoch = 7, trigger = 'schedule', started_at = now()").await.unwrap();
+    world
+        .eye
+        .batch_execute("update hourhand.job set epoch = 7, trigger = 'schedule', started_at = now()")
+        .await
+        .unwrap();
     let status = &node.status().await.unwrap()[0];
     assert_eq!((status.last_outcome.as_deref(), status.running.as_ref()), (Some("lost"), None));
     assert!(world.outcomes().await.is_empty(), "asking changed something");
@@ -41,7 +45,8 @@ async fn a_run_without_end_and_without_lock_is_shown_as_lost_before_anybody_has_
 async fn a_hundred_askers_at_once_share_a_few_statements() {
     let world = World::new().await;
     let node = world.node("a").job(Journal::default().endless_job("a", Schedule::hourly())).start().await.unwrap();
-    let asked: Vec<_> = (0..100).map(|_| node.clone()).map(|node| tokio::spawn(async move { node.status().await })).collect();
+    let asked: Vec<_> =
+        (0..100).map(|_| node.clone()).map(|node| tokio::spawn(async move { node.status().await })).collect();
     for answer in asked {
         assert_eq!(answer.await.unwrap().unwrap()[0].job, JOB);
     }

@@ -146,7 +146,8 @@ async fn a_body_that_kills_its_process_takes_down_three_and_is_then_handled_as_f
     let failed = "select count(*) from hourhand.history where outcome = 'failed' and error like 'holder died 3 times%'";
     world.until(Duration::from_secs(10), failed, 1).await;
     assert_eq!(world.outcomes().await, ["lost", "lost", "failed"]);
-    let open = "select count(*) from hourhand.job where open_for is not null or handled_until < now() - interval '1 day'";
+    let open =
+        "select count(*) from hourhand.job where open_for is not null or handled_until < now() - interval '1 day'";
     assert_eq!(world.number(open).await, 0, "the occurrence is handled");
     // The survivors stay.
     tokio::time::sleep(Duration::from_secs(2)).await;

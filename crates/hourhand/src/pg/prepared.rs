@@ -1,0 +1,53 @@
+//! Every statement, prepared against the migrated schema: a column that is gone, or a type that does not fit, is found here.
+
+use hourhand_testkit::Database;
+
+use super::migrate::migrate;
+use super::sql::{self, Schema, Statements};
+
+#[tokio::test]
+async fn every_statement_prepares_against_the_migrated_schema() {
+    let database = Database::create().await;
+    let client = database.connect().await;
+    let schema = Schema::parse("odd_name_1").expect("a plain name");
+    migrate(&client, &schema).await.expect("migrated");
+    let statements = Statements::of(&schema);
+    let all = [
+        &statements.register,
+        &statements.look,
+        &statements.settle,
+        &statements.start,
+        &statements.start_alone,
+        &statements.ping,
+        &statements.end,
+        &statements.end_alone,
+    ];
+    let fixed = [
+        sql::OPEN,
+        sql::READ_BACK,
+        sql::END_FORMER,
+        sql::TRY_LOCKS,
+        sql::TRY_WATCHES,
+        sql::UNLOCK,
+        sql::UNLOCK_WATCHES,
+        sql::OWNED,
+    ];
+    for statement in all.into_iter().map(String::as_str).chain(fixed) {
+        assert!(!statement.contains("{schema}"), "{statement}");
+        let prepared = client.batch_execute(&format!("prepare one as {statement}; deallocate one")).await;
+        prepared.unwrap_or_else(|error| panic!("{error:?}\n{statement}"));
+    }
+    // Only the alone forms wait for a row.
+    assert!(statements.start.contains("skip locked") && !statements.start_alone.contains("skip locked"));
+    assert!(statements.end.contains("skip locked") && !statements.end_alone.contains("skip locked"));
+}
+
+#[test]
+fn a_schema_is_a_plain_name() {
+    for good in ["hourhand", "_x", "app_2"] {
+        assert!(Schema::parse(good).is_ok(), "{good}");
+    }
+    for bad in ["", "Hour", "1x", "pg_x", "a-b", "a\"b", "a.b", "ü", &"x".repeat(41)] {
+        assert!(Schema::parse(bad).is_err(), "{bad}");
+    }
+}
