@@ -80,7 +80,7 @@ impl Sync {
             pages += 1;
             orders += page.orders.len();
         }
-        run.output(format_args!("{orders} orders on {pages} pages"));
+        run.output(format_args!("orders: {orders}, pages: {pages}"));
         Ok(())
     }
 

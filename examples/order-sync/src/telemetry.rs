@@ -4,6 +4,8 @@
 //! failure with an ERROR. Sentry's layer makes an issue of an ERROR and a breadcrumb of a WARN: nothing has to be
 //! wired up for the job.
 
+use std::io::IsTerminal;
+
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, fmt};
@@ -18,7 +20,7 @@ pub struct Telemetry {
 /// Starts it, before any thread and any runtime: they inherit it.
 pub fn start() -> Telemetry {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let log = fmt::layer().with_writer(std::io::stderr);
+    let log = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     let registry = tracing_subscriber::registry().with(filter).with(log);
 
     // SENTRY_DSN says where to; without it nothing is sent.

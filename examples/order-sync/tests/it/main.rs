@@ -3,6 +3,7 @@
 
 mod support;
 
+mod a_run_of_the_past_writes_nothing;
 mod bad_input_is_one_clear_error;
 mod client_tells_trouble_apart;
 #[cfg(feature = "sentry")]

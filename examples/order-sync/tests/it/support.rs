@@ -201,7 +201,7 @@ impl Process {
         let directory = tempfile::tempdir().unwrap();
         let log = directory.path().join("log");
         let mut command = Command::new(env!("CARGO_BIN_EXE_order-sync"));
-        command.args(arguments).env("RUST_LOG", "info").env("NO_COLOR", "1").envs(environment.iter().copied());
+        command.args(arguments).env("RUST_LOG", "info").envs(environment.iter().copied());
         for name in std::env::vars().map(|(name, _)| name) {
             let ours =
                 ["DATABASE_URL", "FEED_", "ORDER_SYNC_", "SENTRY_"].iter().any(|prefix| name.starts_with(prefix));
