@@ -1,7 +1,7 @@
 //! The three clocks, kept apart.
 //!
 //! *When did it happen* is the server's clock, a [`Timestamp`]; every node decides by it. *How long may I trust* is the node's
-//! own [`Mono`] clock. The node's wall clock only says when to wake up: it is corrected by the offset measured at each visit.
+//! own [`Mono`] clock. The node's wall clock only helps to say when to wake up; it decides nothing.
 //! An instant of one clock is never subtracted from an instant of another, except in [`ServerClock`], whose whole purpose it is.
 
 use std::ops::{Add, Sub};
@@ -43,10 +43,10 @@ pub struct Now {
     pub wall: Timestamp,
 }
 
-/// How the node's wall clock relates to the server's.
+/// What the node knows of the server's clock: what it showed when it was last heard of, and its own clocks at that moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ServerClock {
-    offset: Option<SignedDuration>,
+    heard: Option<(Now, Timestamp)>,
 }
 
 impl ServerClock {
@@ -55,17 +55,30 @@ impl ServerClock {
     /// The answer was on its way for a while, so the estimate can only lag behind: a node that wakes by it wakes late by one
     /// trip at most, never early.
     pub fn learn(&mut self, now: Now, server: Timestamp) {
-        self.offset = Some(server.duration_since(now.wall));
+        self.heard = Some((now, server));
     }
 
-    /// The server's time, as far as known; before the first visit nobody can tell.
+    /// The server's time for deciding when to wake up; before the first visit nobody can tell.
+    ///
+    /// Whichever of the node's clocks ran further counts: the trust clock where the wall clock was set back, the wall clock where
+    /// the trust clock stood still with the machine. A wall clock set ahead costs a visit, which finds nothing due.
     pub fn estimate(&self, now: Now) -> Option<Timestamp> {
-        self.offset.and_then(|offset| now.wall.checked_add(offset).ok())
+        let (then, server) = self.heard?;
+        let by_wall = now.wall.duration_since(then.wall);
+        let by_trust = SignedDuration::try_from(now.mono - then.mono).unwrap_or(SignedDuration::MAX);
+        server.checked_add(by_wall.max(by_trust)).ok()
     }
 
-    /// Server time less node time.
+    /// What the server's clock shows at least, for decisions that are written down. The wall clock has no say in it: it may have
+    /// been set ahead, and an occurrence that is not due must not be skipped.
+    pub fn at_least(&self, now: Now) -> Option<Timestamp> {
+        let (then, server) = self.heard?;
+        server.checked_add(SignedDuration::try_from(now.mono - then.mono).ok()?).ok()
+    }
+
+    /// Server time less node time, when the server was last heard of.
     pub fn offset(&self) -> Option<SignedDuration> {
-        self.offset
+        self.heard.map(|(then, server)| server.duration_since(then.wall))
     }
 
     /// How long until the server's clock shows `instant`; zero when it is past, `None` before the first visit.
