@@ -69,7 +69,7 @@ fn newer(filter: &[OsString]) -> Result<Done> {
 
 fn runner(arguments: &[&str]) -> Command {
     let mut runner = if has("nextest") { cargo(&["nextest", "run"]) } else { cargo(&["test"]) };
-    runner.args(WHOLE).args(arguments);
+    runner.args(WHOLE).arg("--no-fail-fast").args(arguments);
     runner
 }
 
@@ -83,7 +83,7 @@ fn on_server(installation: &Installation, what: &str, work: impl FnOnce(&Server)
     let server = Server::shared(installation)?;
     let done = work(&server);
     if done.is_err() {
-        let kept = std::env::temp_dir().join("hourhand-test-server.log");
+        let kept = own_path()?.with_file_name(format!("test-server-{}.log", installation.major()));
         fs::write(&kept, server.log())?;
         eprintln!("── the server's log is in {}", kept.display());
     }
