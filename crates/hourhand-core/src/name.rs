@@ -7,6 +7,7 @@
 //! composed form (NFC) only, and a name in another form is refused with the right one, never quietly rewritten: a
 //! rewritten name would differ from what a Python process beside us computes its key from.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -68,7 +69,8 @@ pub enum NameError {
     /// Not in Unicode's composed form.
     #[error(
         "the name \"{}\" is not in Unicode's composed form (NFC): \"{}\" is right, which looks the same: {right}",
-        name.escape_unicode_marks(), right.escape_unicode_marks()
+        escaped(name),
+        escaped(right)
     )]
     NotComposed {
         /// The name as given.
@@ -148,21 +150,20 @@ fn check(name: &str) -> Result<(), NameError> {
     Ok(())
 }
 
-/// Two forms of one text look alike on a screen; only escapes show the difference.
-trait EscapeMarks {
-    /// The text with everything outside ASCII as `\u{…}`.
-    fn escape_unicode_marks(&self) -> String;
-}
-
-impl EscapeMarks for String {
-    fn escape_unicode_marks(&self) -> String {
-        self.chars().map(|c| if c.is_ascii() { c.to_string() } else { c.escape_unicode().to_string() }).collect()
-    }
+/// The text with everything outside ASCII as `\u{…}`: two forms of one text look alike on every screen.
+fn escaped(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii() { c.to_string() } else { c.escape_unicode().to_string() }).collect()
 }
 
 /// The conversions that both kinds of name share.
 macro_rules! text_of_a_name {
     ($name:ident) => {
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
         impl AsRef<str> for $name {
             fn as_ref(&self) -> &str {
                 &self.0

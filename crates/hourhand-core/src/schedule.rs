@@ -94,6 +94,11 @@ impl Schedule {
     }
 
     /// Every day at a time of day, such as `"02:30"` or `"02:30:15"`.
+    ///
+    /// ```
+    /// # use hourhand_core::schedule::Schedule;
+    /// assert_eq!(Schedule::daily_at("02:30"), Schedule::cron("30 2 * * *"));
+    /// ```
     #[must_use]
     pub fn daily_at(time: &str) -> Schedule {
         Schedule::at(time, "* * *")
@@ -121,6 +126,16 @@ impl Schedule {
     ///
     /// The length is a [`SignedDuration`], a span of hours, minutes and seconds (`90.seconds()`), or a duration of the
     /// standard library: a whole number of milliseconds, more than zero, at most 100 years.
+    ///
+    /// ```
+    /// # use hourhand_core::schedule::Schedule;
+    /// use jiff::ToSpan as _;
+    ///
+    /// let schedule = Schedule::every(90.seconds());
+    /// let new_year: jiff::Timestamp = "2026-01-01T00:00:00Z".parse()?;
+    /// assert_eq!(schedule.next_after(new_year), Some("2026-01-01T00:01:30Z".parse()?));
+    /// # Ok::<(), jiff::Error>(())
+    /// ```
     #[must_use]
     pub fn every<L>(length: L) -> Schedule
     where
@@ -139,6 +154,12 @@ impl Schedule {
     }
 
     /// By a cron expression of five or six fields, or a nickname such as `@daily`.
+    ///
+    /// ```
+    /// # use hourhand_core::schedule::Schedule;
+    /// assert!(Schedule::cron("*/15 8-18 * * MON-FRI").check().is_ok());
+    /// assert!(Schedule::cron("0 0 30 2 *").check().is_err(), "30 February never comes");
+    /// ```
     #[must_use]
     pub fn cron(expression: &str) -> Schedule {
         Schedule::new(text::cron(expression))
@@ -163,6 +184,13 @@ impl Schedule {
     /// # Errors
     ///
     /// Text or zone are wrong; if both are, it is the text's fault.
+    ///
+    /// ```
+    /// # use hourhand_core::schedule::Schedule;
+    /// let stored = Schedule::parse("every 1h 30m", "UTC")?;
+    /// assert_eq!(stored.to_string(), "every 90m");
+    /// # Ok::<(), hourhand_core::schedule::ScheduleError>(())
+    /// ```
     pub fn parse(text: &str, zone: &str) -> Result<Schedule, ScheduleError> {
         let schedule = Schedule::new(text::read(text)).in_zone(zone);
         schedule.check().map(|()| schedule)
@@ -209,6 +237,12 @@ impl Schedule {
     /// What is right but may not be what was meant, a sentence each: six fields, uneven steps, short months, ….
     ///
     /// To be said once, at registration.
+    ///
+    /// ```
+    /// # use hourhand_core::schedule::Schedule;
+    /// let notes = Schedule::cron("*/40 * * * *").notes();
+    /// assert_eq!(notes, ["minute: `*/40` begins anew at 0: the last step is 20 minutes instead of 40"]);
+    /// ```
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         match &self.rule {
@@ -287,6 +321,13 @@ impl Schedule {
     /// Exact, and never found by listing: an interval's is a division; a cron schedule's is counted by whole days (by
     /// their number alone where every day is alike), so that a century costs a few milliseconds even if the
     /// job is due every second.
+    ///
+    /// ```
+    /// # use hourhand_core::schedule::Schedule;
+    /// let (from, until) = ("2026-01-01T00:00:00Z".parse()?, "2026-01-31T00:00:00Z".parse()?);
+    /// assert_eq!(Schedule::cron("* * * * *").count_between(from, until), 43_200);
+    /// # Ok::<(), jiff::Error>(())
+    /// ```
     #[must_use]
     pub fn count_between(&self, after: Timestamp, until: Timestamp) -> u64 {
         if after >= until {
@@ -301,6 +342,8 @@ impl Schedule {
     }
 
     /// The distance between the two occurrences around an instant: one period of the schedule, at that time.
+    ///
+    /// The next occurrence is strictly later than the instant, the last one may be at it. `None` for `continuous`.
     #[must_use]
     pub fn period_at(&self, at: Timestamp) -> Option<SignedDuration> {
         if let Ok(Rule::Every(every)) = &self.rule {

@@ -1,4 +1,8 @@
 //! What is wrong with a schedule, where, and what was probably meant.
+//!
+//! The readers deep inside know a place and a fault, but not the whole text; they answer with a [`Fault`]. The
+//! outermost one knows the text and makes the [`ScheduleError`] of it, whose suggestion is the whole text with the
+//! faulty place replaced: something to copy, not something to work out.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,6 +20,15 @@ use std::ops::Range;
 /// ```
 ///
 /// [`summary`](ScheduleError::summary) is the same in one line.
+///
+/// ```
+/// use hourhand_core::schedule::Schedule;
+///
+/// let error = Schedule::parse("0 9 * * FRI-MON", "UTC").unwrap_err();
+/// assert_eq!(error.field(), Some("day-of-week"));
+/// assert_eq!(error.span(), 8..15);
+/// assert_eq!(error.suggestion().as_deref(), Some("0 9 * * FRI-SUN,MON"));
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct ScheduleError(Box<Detail>);
 

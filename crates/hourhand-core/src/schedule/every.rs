@@ -3,6 +3,9 @@
 //! Occurrences are `anchor + k × length` for every whole `k`, also before the anchor, so that every node computes the
 //! same ones whenever it starts. All of it is whole-number arithmetic in microseconds, which is what PostgreSQL
 //! keeps of an instant.
+//!
+//! An interval is real time and knows no calendar: a day is 24 hours, a month is refused, a time zone moves nothing,
+//! and a change of the clock is not noticed. Who wants a time of day writes a cron expression.
 
 use std::fmt;
 use std::ops::Range;
@@ -18,11 +21,11 @@ const LENGTH_MAX: SignedDuration = SignedDuration::from_hours(24 * 36_525);
 const SECOND_MICROS: i64 = 1_000_000;
 
 /// A fixed interval.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Every {
     /// In microseconds, a whole number of milliseconds, more than 0.
     length: i64,
-    /// Written only if it was asked for. Microseconds since 1970.
+    /// Microseconds since 1970, if one was asked for. What is finer than a microsecond is cut off.
     anchor: Option<i64>,
     /// Whether the length was written in days or weeks.
     in_days: bool,
@@ -135,6 +138,13 @@ impl Every {
     fn occurrence(&self, index: i64) -> Option<Timestamp> {
         let micros = index.checked_mul(self.length)?.checked_add(self.anchor.unwrap_or(0))?;
         Timestamp::from_microsecond(micros).ok()
+    }
+}
+
+/// Equal if the occurrences are written alike: a day is 24 hours here.
+impl PartialEq for Every {
+    fn eq(&self, other: &Every) -> bool {
+        (self.length, self.anchor) == (other.length, other.anchor)
     }
 }
 

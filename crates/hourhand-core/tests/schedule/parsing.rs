@@ -39,6 +39,10 @@ fn a_schedule_is_its_text_and_its_zone() {
     assert_ne!(utc, Schedule::cron("30 2 * * *").in_zone("Asia/Seoul"));
     assert_ne!(utc, Schedule::cron("30 2 * * 1-5"));
     assert_ne!(utc, Schedule::continuous());
+    // A day is 24 hours, and is written so: what is stored is read again as an equal schedule.
+    let days = Schedule::parse("every 2 days", "UTC").unwrap();
+    assert_eq!(Schedule::parse(&days.to_string(), "UTC").unwrap(), days);
+    assert_eq!(days, Schedule::every(48.hours()));
     assert_eq!(Schedule::cron("0 9 * * mon"), Schedule::cron("0 9  * *  MON"));
     assert_eq!(Schedule::hourly().in_zone("asia/seoul"), Schedule::hourly().in_zone("Asia/Seoul"));
     assert_eq!(format!("{:?}", Schedule::hourly().in_zone("Asia/Seoul")), "Schedule(@hourly in Asia/Seoul)");
@@ -51,6 +55,14 @@ fn continuous_has_no_occurrences() {
     assert!(schedule.is_continuous() && !Schedule::hourly().is_continuous());
     assert_eq!((schedule.next_after(now), schedule.previous_at_or_before(now)), (None, None));
     assert_eq!(schedule.occurrences_after(now).count(), 0);
+}
+
+#[test]
+fn an_interval_given_as_a_cron_expression_is_told_apart() {
+    for text in ["every 90s", "@every 90s", "every"] {
+        let error = Schedule::cron(text).check().unwrap_err();
+        assert!(error.to_string().contains("`Schedule::every`"), "{error}");
+    }
 }
 
 #[test]

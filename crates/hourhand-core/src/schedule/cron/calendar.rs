@@ -1,9 +1,16 @@
 //! The walk over the calendar: croner, on the clock on the wall.
 //!
 //! croner is asked about local time only, as if no clock was ever changed. What a change of the clock does to a
-//! schedule is decided one floor up, in [`super::clock`], because croner's own rule is not crond's: it calls a job
-//! fixed only if minute and hour are single values. For the same reason croner is given the expression as plain
+//! schedule is decided one floor up, in [`crate::schedule::clock`], because croner's own rule is not crond's: it calls
+//! a job fixed only if minute and hour are single values. For the same reason croner is given the expression as plain
 //! lists of values, written from what our own reader understood: the text is read once, in one place.
+//!
+//! Two more things are told to croner and not left to it. Whether a day must match both day fields or one of them: it
+//! looks at a bare `*` only, crond at a leading one. And where its search ends: it would walk to the year 5000 before
+//! it says that 30 February never comes.
+//!
+//! Counting does not search at all. The matches of a day are the product of three numbers of bits, so only the days
+//! have to be looked at one by one, and not even they if every day matches.
 
 use core::cmp::Ordering;
 

@@ -1,4 +1,13 @@
 //! A whole cron expression: five or six fields, or a nickname for them.
+//!
+//! Which of the two it is, is decided by counting, never by guessing: five fields begin with the minute, six with the
+//! second, and the note of [`super::lint`] says aloud what the first one is taken for. Seven would be Quartz with a
+//! year. A line of a crontab with its command, a zone in front (`CRON_TZ=`), or a single word gets an answer of its
+//! own.
+//!
+//! The canonical text is what is stored and compared between the nodes of a fleet: capitals and single spaces, numbers
+//! as they were written. Two texts may mean the same and still be different schedules; nodes of one release never
+//! differ.
 
 use super::field::{Field, Set};
 use super::item::{self, Word};
@@ -32,12 +41,16 @@ pub(crate) struct Expression {
 impl Expression {
     /// Reads an expression. Places in a fault are bytes of `text`.
     pub(crate) fn read(text: &str) -> Result<Expression, Fault> {
-        if text.trim_start().starts_with('@') {
-            return nickname(text);
-        }
         let words = words(text);
         if let Some(fault) = words.first().and_then(|word| variable(*word)) {
             return Err(fault);
+        }
+        match words.as_slice() {
+            [word] if word.text.starts_with('@') => return nickname(*word),
+            [word, rest, ..] if NICKNAMES.iter().any(|(nickname, _)| word.text.eq_ignore_ascii_case(nickname)) => {
+                return Err(Fault::new(rest.at..text.trim_end().len(), "a nickname stands alone").instead(""));
+            }
+            _ => {}
         }
         let fields = match words.len() {
             5 => &Field::ALL[1..],
@@ -83,24 +96,22 @@ fn words(text: &str) -> Vec<Word<'_>> {
 }
 
 /// Reads `@hourly` and its like.
-fn nickname(text: &str) -> Result<Expression, Fault> {
-    let name = text.trim().to_ascii_lowercase();
-    let from = text.len() - text.trim_start().len();
-    let word = Word { text: text.trim(), at: from };
+fn nickname(word: Word<'_>) -> Result<Expression, Fault> {
+    let name = word.text.to_ascii_lowercase();
     if let Some((nickname, meaning)) = NICKNAMES.iter().find(|(nickname, _)| *nickname == name) {
         return Expression::read(meaning).map(|read| Expression { text: (*nickname).to_owned(), ..read });
     }
     if name == "@reboot" {
-        return Err(word.fault("a fleet has no moment of booting").meant(Meant::Advice(
-            "write `continuous` for a body that should always be running on one node, or an interval, such as `every 1h`".to_owned(),
-        )));
+        let advice =
+            "write `continuous` for a body that should always be running on one node, or an interval (`every 1h`)";
+        return Err(word.fault("a fleet has no moment of booting").meant(Meant::Advice(advice.to_owned())));
     }
     let near = NICKNAMES.iter().find(|(nickname, _)| crate::schedule::zone::distance(nickname, &name) <= 2);
-    let known = || NICKNAMES.map(|(nickname, _)| nickname).join(" ");
+    let known = NICKNAMES.map(|(nickname, _)| nickname).join(" ");
     let fault = word.fault("this nickname is not known");
     Err(match near {
         Some((nickname, _)) => fault.instead(*nickname),
-        None => fault.meant(Meant::Advice(format!("known are {}, and `every 90s`", known()))),
+        None => fault.meant(Meant::Advice(format!("known are {known}, and `every 90s`"))),
     })
 }
 
@@ -111,6 +122,10 @@ fn wrong_count(words: &[Word<'_>]) -> Fault {
             .meant(Meant::Advice("write for example `@hourly`, `30 2 * * *` or `every 90s`".to_owned()));
     };
     let all = first.at..last.at + last.text.len();
+    if first.text.trim_start_matches('@').eq_ignore_ascii_case("every") {
+        return Fault::new(all, "an interval is not a cron expression")
+            .meant(Meant::Advice("read it with `Schedule::parse`, or make it with `Schedule::every`".to_owned()));
+    }
     if let (true, Some(right)) = (words.len() == 1, one_word(first.text)) {
         return Fault::new(all, "this word is not a schedule").meant(Meant::Whole(right));
     }
@@ -154,7 +169,7 @@ fn one_word(word: &str) -> Option<String> {
         .filter(|every| crate::schedule::every::Every::read(every.trim_start_matches("every"), 0).is_ok())
 }
 
-/// Sharpens a fault in one field by a look at all of them.
+/// Sharpens a fault in one field by a look at all of them: `?` among six fields is Quartz, whose first is the second.
 fn refine(fault: Fault, words: &[Word<'_>]) -> Fault {
     let quartz = words.len() == 6 && words.iter().any(|word| word.text == "?");
     if !quartz {

@@ -1,4 +1,8 @@
 //! The six fields of a cron expression, and what one of them says.
+//!
+//! A field is kept in two forms. Its *items* are what was written, for the description, the notes and the question
+//! whether it begins with `*`; its *values*, computed from them, are what matches. Weekdays are written 0 to 7 and kept
+//! 0 to 6. Days that depend on the month (`L`, `15W`, `5#3`) have no values: see [`Item::is_moving`].
 
 /// A field of a cron expression, in the order in which they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,22 @@
 //! Reading one field of a cron expression: numbers, names, ranges, steps, and what people write instead of them.
 //!
-//! Every refusal knows its place in the whole text and, where there is one, the text that would be right there.
+//! ```text
+//! field   = item *( "," item )
+//! item    = "*" [ "/" step ]                    any value, or every step-th from the smallest
+//!         / value [ "/" step ]                  one value; with a step: up to the largest
+//!         / value "-" value [ "/" step ]        a range, which does not run over the end of the field
+//!         / "L" / "LW" / day "W"                day-of-month only
+//!         / weekday "#" 1-5 / weekday "L"       day-of-week only
+//! value   = digits / name                       a name of three letters, in any case
+//! step    = digits                              1 to the length of what it divides
+//! ```
+//!
+//! What other readers accept in silence is refused here, because it is hardly ever what was meant: a range that runs
+//! backwards (some take it as empty, so the job never runs), a step that leaves only one value (`*/90`), a step after a
+//! weekday (is Sunday its end, or Saturday?), the signs of Quartz, Jenkins and cronie.
+//!
+//! Every refusal knows its place in the whole text and, where there is one, the text that would be right there. What is
+//! suggested is accepted by this reader: a test tries all suggestions.
 
 use super::field::{Field, Item, Set};
 use crate::schedule::error::{Fault, Meant};
@@ -162,7 +178,8 @@ fn step_place<'t>(item: Word<'t>, step: Word<'t>) -> Word<'t> {
     if step.text.is_empty() { item } else { step }
 }
 
-/// What is meant by a step that is longer than its field.
+/// What is meant by a step that is longer than its field: exactly one round (`*/60` is once an hour), or a distance
+/// that fields can't say (`*/90`).
 fn longer_than_field(field: Field, steps: u32) -> Meant {
     let unit = match field {
         Field::Second => 's',
@@ -246,6 +263,9 @@ fn plain(field: Field, item: Word<'_>) -> Result<Item, Fault> {
 }
 
 /// The two ends of `from-to`, in order.
+///
+/// Sunday is both ends of a week, so a weekday's range may end with 7 or, after any other day, with `SUN`. `SUN-SUN`
+/// and `0-SUN` are Sunday alone, as in Vixie's cron.
 fn span(field: Field, range: Word<'_>) -> Result<(u8, u8), Fault> {
     let Some((first, last)) = range.split_once('-') else {
         return value(field, range).map(|value| (value, value));
@@ -257,11 +277,9 @@ fn span(field: Field, range: Word<'_>) -> Result<(u8, u8), Fault> {
         return Err(range.fault("a range needs a value on both sides of one `-`"));
     }
     let (from, mut to) = (value(field, first)?, value(field, last)?);
-    // Sunday ends a week as well as it begins one: `FRI-SUN` is 5-7.
     if field == Field::DayOfWeek && last.text.eq_ignore_ascii_case("SUN") && from > 0 {
         to = 7;
     }
-    // Seven begins no range: `7-2` is 0-2.
     if from > to {
         return Err(range
             .fault(format!("the range runs backwards, from {from} to {to}"))
@@ -270,7 +288,10 @@ fn span(field: Field, range: Word<'_>) -> Result<(u8, u8), Fault> {
     Ok((from, to))
 }
 
-/// A range that runs over the end of its field, as two that do not.
+/// A range that runs over the end of its field, as two that do not: `22-2` as `22-23,0-2`.
+///
+/// Written in the manner of the original, by name or by number. A range of weekdays that begins with 7 begins with
+/// Sunday, so `7-2` is `0-2`.
 fn unwrapped(field: Field, first: Word<'_>, last: Word<'_>) -> String {
     let named = first.text.parse::<u8>().is_err();
     let end = |value: u8| if named { field.written(value) } else { value.to_string() };
@@ -290,7 +311,9 @@ fn unwrapped(field: Field, first: Word<'_>, last: Word<'_>) -> String {
     }
 }
 
-/// A range with a step that runs over the end of its field, as a list of what it would reach.
+/// A range with a step that runs over the end of its field, as a list of what it would reach: `22-4/2` as `22,0,2,4`.
+///
+/// Two ranges would not do: the second one's steps would not go on from the first one's.
 fn unwrapped_steps(fault: Fault, field: Field, item: Word<'_>, steps: u8) -> Fault {
     let ends = item.split_once('/').and_then(|(range, _)| range.split_once('-'));
     let Some((Ok(from), Ok(to))) = ends.map(|(first, last)| (value(field, first), value(field, last))) else {
@@ -331,7 +354,8 @@ fn number(field: Field, word: Word<'_>) -> Result<u8, Fault> {
     }
 }
 
-/// Says why a word is no value of this field.
+/// Says why a word is no value of this field: too long a name, a value of another field (then the fields are probably
+/// in the wrong order), or nothing that is known.
 fn not_a_value(field: Field, word: Word<'_>) -> Fault {
     let short = word.text.get(..3).filter(|_| word.text.bytes().all(|b| b.is_ascii_alphabetic()));
     if let Some(name) = short.filter(|name| word.text.len() > 3 && field.value_of(name).is_some()) {

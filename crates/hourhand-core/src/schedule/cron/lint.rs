@@ -1,4 +1,7 @@
 //! What is worth saying about an expression that is right but may not be what was meant.
+//!
+//! A note is no refusal: each of these has a use. It is said once, when the job is registered, because the other way to
+//! learn of it is a job that ran sixty times, or not in February.
 
 use super::expression::Expression;
 use super::field::{Field, Item, Set};
@@ -12,7 +15,8 @@ pub(crate) fn notes(expression: &Expression) -> Vec<String> {
         notes.extend(set.items.iter().filter_map(|item| open_range(set, *item)));
         notes.extend(set.items.iter().filter_map(|item| uneven(set, *item)));
     }
-    notes.extend(every_minute_of_an_hour(expression));
+    notes.extend(sixty_runs(expression, Field::Second, Field::Minute));
+    notes.extend(sixty_runs(expression, Field::Minute, Field::Hour));
     notes.extend(two_day_fields(expression));
     notes.extend(short_months(expression));
     notes
@@ -56,11 +60,13 @@ fn uneven(set: &Set, item: Item) -> Option<String> {
     })
 }
 
-/// `* 2 * * *`: sixty runs where one was meant.
-fn every_minute_of_an_hour(expression: &Expression) -> Option<String> {
-    let (minute, hour) = (expression.set(Field::Minute), expression.set(Field::Hour));
-    (minute.is_any() && !hour.is_starred())
-        .then(|| format!("minute: `*` runs at every minute of the hours `{}`; for once an hour write 0", hour.text))
+/// `* 2 * * *`, or `* 30 2 * * *`: sixty runs where one was meant.
+fn sixty_runs(expression: &Expression, small: Field, large: Field) -> Option<String> {
+    let (small, large) = (expression.set(small), expression.set(large));
+    (small.is_any() && !large.is_starred()).then(|| {
+        let (name, large_name) = (small.field.name(), large.field.name());
+        format!("{name}: `*` runs at every {name} of {large_name} `{}`; to run once there, write 0", large.text)
+    })
 }
 
 /// Both day fields are set: crond's rule is not everybody's.

@@ -1,4 +1,8 @@
 //! What an expression means, in English.
+//!
+//! Few times are listed (`at 02:00 and 02:30 every day`), many are described by their rule (`every 15 minutes of hours
+//! 09 to 17`). Steps that are uneven are never called regular: `*/40` is `at minutes 0 and 40 of every hour`, so that
+//! the description shows what the expression hides.
 
 mod days;
 mod times;
