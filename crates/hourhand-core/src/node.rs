@@ -20,6 +20,7 @@ mod ends;
 mod health;
 mod life;
 mod looked;
+mod maintain;
 mod plan;
 mod runs;
 mod session;
@@ -89,6 +90,7 @@ pub struct Node {
     status_in_flight: Vec<Ticket>,
     shutdown_since: Option<Mono>,
     finished: bool,
+    /// The server had no room for another lock (said once, until it has): none is tried before then.
     out_of_locks_until: Option<Mono>,
     random: u64,
     actions: Vec<Action>,
@@ -130,7 +132,11 @@ impl Node {
             Event::Connected { server, pid } => self.connected(now, server, pid),
             Event::ConnectFailed(trouble) => self.connect_failed(now, trouble),
             Event::Closed(trouble) => self.closed(now, trouble),
-            Event::Answered(answer) => self.answered(now, answer),
+            Event::Answered(answer) => {
+                // What is answered after the time of trust starts nothing.
+                self.trust(now);
+                self.answered(now, answer);
+            }
             Event::Refused(trouble) => self.refused(now, trouble),
             Event::Freed(key) => self.freed(now, key),
             Event::BodyEnded { slot, epoch, end } => self.body_ended(now, slot, epoch, end),

@@ -55,6 +55,10 @@ pub enum Question {
         /// Wait for the row.
         alone: bool,
     },
+    /// See who holds the locks and watches of these jobs, and end the sessions that have gone silent.
+    Maintain(Vec<Slot>),
+    /// See whose open transaction holds a job's row, and end that session if it has gone silent inside it.
+    Unblock(Slot),
     /// Let locks go, and say so.
     Unlock(Vec<Slot>),
     /// Let watches go.
@@ -176,6 +180,27 @@ pub struct Proof {
     pub cancelled: Vec<i64>,
 }
 
+/// Another session in a job's way, as the maintainer sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    /// Its backend's process id.
+    pub pid: i32,
+    /// What it calls itself, where visible.
+    pub application: Option<String>,
+    /// Where it comes from, where visible and not a Unix socket.
+    pub client: Option<String>,
+    /// How long ago it began its last statement (in an open transaction: ended it), where visible.
+    pub silent: Option<Duration>,
+    /// It is hourhand's.
+    pub ours: bool,
+    /// It holds the watch, not the lock.
+    pub watch: bool,
+    /// It has been ended.
+    pub evicted: bool,
+    /// It should have been ended, and this role may not.
+    pub forbidden: bool,
+}
+
 /// What the session answered, in the order of what was asked.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
@@ -202,6 +227,10 @@ pub enum Answer {
     Pinged(Proof),
     /// One entry an end, with the server's time.
     Ended(Vec<EndAnswer>),
+    /// Every session that holds a lock or a watch of the jobs asked for.
+    Obstacles(Vec<(Slot, Obstacle)>),
+    /// Whose transaction holds the row, if anybody's.
+    Blocker(Option<Obstacle>),
     /// Each lock was ours to let go.
     Unlocked(bool),
     /// The session holds exactly what was to be kept, or not even that.
@@ -241,6 +270,8 @@ pub enum TroubleKind {
     Forbidden,
     /// The server is too old, or otherwise can never serve.
     Incompatible,
+    /// A transaction pooler stands between: a session lock would be nobody's.
+    Pooled,
     /// Anything else the server said.
     Other,
 }
@@ -443,13 +474,30 @@ pub enum Notice {
     ForeignHolder {
         /// The job.
         slot: Slot,
-        /// The backend's process id.
-        pid: i32,
-        /// What the session calls itself.
-        application: Option<String>,
+        /// Who.
+        holder: Obstacle,
+    },
+    /// A silent session was ended: a frozen holder or watcher, or a transaction left open inside a fence.
+    Evicted {
+        /// The job whose way is free again.
+        slot: Slot,
+        /// Who.
+        holder: Obstacle,
+    },
+    /// A silent session should be ended, and this role may not.
+    MayNotEvict {
+        /// The job.
+        slot: Slot,
+        /// Who.
+        holder: Obstacle,
     },
     /// Somebody's open transaction holds the job's row: nothing can start or end.
-    RowLocked(Slot),
+    RowLocked {
+        /// The job.
+        slot: Slot,
+        /// Whose, where visible.
+        blocker: Option<Obstacle>,
+    },
     /// The server has no room for another lock; the jobs are tried again.
     OutOfLocks,
     /// A body was told to stop and aborted, and its task goes on: it blocks.

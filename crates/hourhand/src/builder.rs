@@ -40,6 +40,7 @@ pub struct SchedulerBuilder {
     shutdown: Option<Signal>,
     several_in_one_process: bool,
     ttl: Duration,
+    evict_foreign_idle_after: Option<Duration>,
     start_delay: Duration,
     shutdown_grace: Duration,
     runs_max: usize,
@@ -61,6 +62,7 @@ impl SchedulerBuilder {
             shutdown: None,
             several_in_one_process: false,
             ttl: Duration::from_secs(15),
+            evict_foreign_idle_after: None,
             start_delay: Duration::ZERO,
             shutdown_grace: Duration::from_secs(20),
             runs_max: usize::MAX,
@@ -107,6 +109,13 @@ impl SchedulerBuilder {
         if self.ttl.subsec_nanos() != 0 || !(TTL_MIN..=TTL_MAX).contains(&self.ttl) {
             self.complaints.push(format!("ttl: {:?} is not a whole number of seconds from 5 s to 1 day", self.ttl));
         }
+        self
+    }
+
+    /// A session that is not hourhand's may hold a job's lock: leaked into somebody's pool, or on purpose. It is reported; with this,
+    /// it is ended once it has been idle for so long. Default: never.
+    pub fn evict_foreign_idle_after<L: TryInto<SignedDuration, Error: Display>>(mut self, length: L) -> Self {
+        self.evict_foreign_idle_after = self.length("evict_foreign_idle_after", length);
         self
     }
 
@@ -244,7 +253,8 @@ impl SchedulerBuilder {
             statements: Arc::new(Statements::of(&schema)),
             schema,
             ttl: self.ttl,
-            application_name: application_name(&node),
+            evict_foreign_idle_after: self.evict_foreign_idle_after,
+            application_name: application_name(&node, self.ttl),
         };
         let catalog = Arc::new(Catalog { entries: definitions.iter().map(entry).collect(), node });
         Ok((Brief { settings, definitions, bodies, catalog, session, runtime }, identity))
@@ -306,23 +316,25 @@ fn default_node() -> String {
     format!("{host}/{}", std::process::id())
 }
 
-/// What `pg_stat_activity` shows: plain characters only, at most as many as the server keeps (NAMEDATALEN less one).
-fn application_name(node: &str) -> String {
+/// What `pg_stat_activity` shows: plain characters only, at most as many as the server keeps (NAMEDATALEN less one). Watchers
+/// read the ttl in it, by which they judge a silent holder.
+fn application_name(node: &str, ttl: Duration) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-._/:@".contains(c) { c } else { '_' };
-    format!("hourhand {}", node.chars().map(plain).collect::<String>()).chars().take(63).collect()
+    format!("hourhand/{} {}", ttl.as_secs(), node.chars().map(plain).collect::<String>()).chars().take(63).collect()
 }
 
 /// What of a first visit's trouble is for the caller to mend; with the rest the scheduler goes on trying.
 fn unservable(trouble: FirstTrouble) -> Option<Error> {
     match trouble {
+        FirstTrouble::Database(trouble) if trouble.kind == TroubleKind::Pooled => {
+            Some(Error::config(vec![trouble.text]))
+        }
         FirstTrouble::Database(trouble) if trouble.kind == TroubleKind::Incompatible => {
             Some(Error::database("start", trouble))
         }
         FirstTrouble::Database(_) => None,
         FirstTrouble::SessionShared => Some(Error::config(vec![
-            "the database URL leads through a transaction pooler, behind which a session lock is nobody's: give a direct URL \
-             for the session (session_url)"
-                .to_owned(),
+            "the scheduler's session is shared with others: give a direct URL (session_url)".to_owned(),
         ])),
         FirstTrouble::OtherKey(job) => Some(Error::config(vec![format!(
             "job {job:?} is registered in this schema under another key: each namespace wants a schema of its own"

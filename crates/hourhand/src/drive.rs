@@ -157,6 +157,9 @@ impl Drive {
             }
             Action::Say(notice) => {
                 reports.note_first(&notice, &self.brief.catalog);
+                if notice == Notice::SessionShared {
+                    self.line.suspect();
+                }
                 if let Notice::RunEnded { slot, epoch, .. } | Notice::RunSuperseded { slot, epoch } = &notice {
                     self.bodies.forget(*slot, *epoch);
                 }

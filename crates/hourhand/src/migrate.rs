@@ -32,10 +32,11 @@ pub async fn migrate(database_url: &str, schema: &str) -> Result<(), Error> {
         statements: Arc::new(Statements::of(&schema)),
         schema,
         ttl: Duration::from_secs(15),
+        evict_foreign_idle_after: None,
         application_name: "hourhand migrate".to_owned(),
     };
     let failed = |trouble| Error::database("migrate", trouble);
-    let opened = settings.open(Uuid::new_v4().to_string(), None).await.map_err(failed)?;
+    let opened = settings.open(Uuid::new_v4().to_string(), false, None).await.map_err(failed)?;
     let catalog = Catalog { entries: Vec::new(), node: String::new() };
     let work = async {
         while opened.session.ask(&catalog, &Question::Migrate, &[]).await? == Answer::MigrationBusy {

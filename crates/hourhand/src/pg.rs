@@ -6,9 +6,11 @@ mod ask;
 mod catalog;
 pub(crate) mod conninfo;
 mod end;
+mod maintain;
 pub(crate) mod migrate;
 #[cfg(test)]
 mod prepared;
+mod probe;
 mod row;
 mod session;
 mod sql;

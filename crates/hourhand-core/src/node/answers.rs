@@ -38,6 +38,8 @@ impl Node {
             (Question::Start { starts, .. }, Answer::Started(answers)) => self.started(now, starts, answers),
             (Question::Ping(asked), Answer::Pinged(proof)) => self.pinged(now, at, &asked, proof),
             (Question::End { ends, .. }, Answer::Ended(answers)) => self.ended(now, ends, answers),
+            (Question::Maintain(slots), Answer::Obstacles(seen)) => self.obstacles_seen(now, slots, seen),
+            (Question::Unblock(slot), Answer::Blocker(blocker)) => self.blocker_seen(now, slot, blocker),
             (Question::Unlock(slots), Answer::Unlocked(all_ours)) => self.unlocked(now, slots, all_ours),
             (Question::UnlockWatches(slots), Answer::Unlocked(_)) => {
                 for slot in slots {

@@ -128,13 +128,12 @@ impl Node {
             | TroubleKind::TimedOut
             | TroubleKind::Cancelled
             | TroubleKind::OutOfLocks
-            | TroubleKind::Incompatible => false,
+            | TroubleKind::Incompatible
+            | TroubleKind::Pooled => false,
         };
         for end in ends {
-            let alone_waited = trouble.kind == TroubleKind::Cancelled;
-            if alone_waited && !self.job(end.slot).said_row_locked {
-                self.job_mut(end.slot).said_row_locked = true;
-                self.say(Notice::RowLocked(end.slot));
+            if trouble.kind == TroubleKind::Cancelled {
+                self.say_row_locked(end.slot, None);
             }
             self.end_again(now, end.slot, |ending| {
                 if less {
@@ -169,12 +168,15 @@ impl Node {
         }
     }
 
-    /// The ends to be recorded now: those that are alone go one by one.
+    /// The ends to be recorded now: those that are alone go one by one. An end that was refused for ttl does not hold up the
+    /// letting go of its lock any longer.
     pub(super) fn ends_to_record(&self, now: Now) -> (Vec<End>, bool) {
+        let letting_go = self.active.iter().any(|slot| self.job(*slot).holds.lock && !self.job(*slot).needs_lock());
         let due = |slot: &Slot| {
             let job = self.job(*slot);
             match (&job.life, &job.unrecorded) {
-                (Life::Ending(ending), _) | (_, Some(ending)) if ending.retry_at <= now.mono => Some(ending),
+                (Life::Ending(ending), _) if ending.retry_at <= now.mono => Some(ending),
+                (_, Some(ending)) if ending.retry_at <= now.mono && !letting_go => Some(ending),
                 _ => None,
             }
         };

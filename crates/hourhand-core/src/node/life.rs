@@ -18,6 +18,8 @@ pub(super) struct Job {
     pub(super) facts: Option<Facts>,
     /// Its place in the calendar.
     pub(super) calendar_at: Option<Timestamp>,
+    /// When the facts were read.
+    pub(super) looked_at: Mono,
     /// Who waits for a manual run, and since when.
     pub(super) tickets: Vec<(Ticket, Mono)>,
     /// Tickets make the job looked at, not before then.
@@ -30,6 +32,9 @@ pub(super) struct Job {
     pub(super) other_key: bool,
     /// Said already: a session that is not ours holds the lock; the row is locked.
     pub(super) said_foreign: Option<i32>,
+    pub(super) said_may_not: Option<i32>,
+    /// When the maintainer looked last.
+    pub(super) maintained_at: Option<Mono>,
     pub(super) said_row_locked: bool,
     /// The holder of its newest occurrence died too often; until a run ends with its own node's word.
     pub(super) gave_up: bool,
@@ -89,6 +94,8 @@ pub(super) struct Grant {
     pub(super) tried: Option<Intent>,
     pub(super) alone: bool,
     pub(super) retry_at: Mono,
+    /// The row was not to be had: see whose transaction holds it.
+    pub(super) blocked: bool,
 }
 
 /// A run under way.
@@ -128,6 +135,8 @@ pub(super) struct Contention {
     pub(super) again_at: Mono,
     /// The watch was refused: somebody else watches.
     pub(super) outside: bool,
+    /// The lock (or the watch) was refused just now: see who has it, and whether he lives.
+    pub(super) maintain: bool,
 }
 
 impl Job {
@@ -138,12 +147,15 @@ impl Job {
             holds: Holds::default(),
             facts: None,
             calendar_at: None,
+            looked_at: Mono::default(),
             tickets: Vec::new(),
             look_at: Mono::default(),
             unrecorded: None,
             stuck: None,
             other_key: false,
             said_foreign: None,
+            said_may_not: None,
+            maintained_at: None,
             said_row_locked: false,
             gave_up: false,
         }
@@ -177,9 +189,16 @@ impl Job {
     }
 }
 
+impl Contention {
+    /// A lock just refused.
+    pub(super) fn new(now: Mono) -> Contention {
+        Contention { again_at: now, outside: false, maintain: false }
+    }
+}
+
 impl Grant {
     /// A lock just granted.
     pub(super) fn new(intent: Option<Intent>) -> Grant {
-        Grant { intent, tried: None, alone: false, retry_at: Mono::default() }
+        Grant { intent, tried: None, alone: false, retry_at: Mono::default(), blocked: false }
     }
 }

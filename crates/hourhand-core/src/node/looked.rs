@@ -6,9 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::life::{Contention, Grant, Intent, Life, Lost};
 use super::{Node, Now};
-use crate::facts::Facts;
+use crate::facts::{Facts, Holder};
 use crate::occurrence::{Decision, Due, decide};
-use crate::protocol::{Action, Notice, Slot, Ticket, TriggerAnswer};
+use crate::protocol::{Action, Obstacle, Slot, Ticket, TriggerAnswer};
 use crate::time::Mono;
 
 /// A lock held by nobody's run is looked at again for this long: a start or an end may be under way.
@@ -72,6 +72,7 @@ impl Node {
         let mut missing = false;
         for (slot, facts) in answers {
             self.job_mut(slot).facts = facts.clone();
+            self.job_mut(slot).looked_at = now.mono;
             match facts {
                 Some(facts) => self.look_at_one(now, slot, &facts),
                 None => missing = true,
@@ -116,7 +117,7 @@ impl Node {
             self.answer_tickets(slot, &TriggerAnswer::AlreadyRunning { node, since, epoch });
         } else if now.mono - oldest >= RECHECK_FOR {
             let node = Some(format!("{} (pid {})", holder.application.as_deref().unwrap_or("unknown"), holder.pid));
-            self.say_foreign(slot, facts);
+            self.say_foreign(slot, obstacle(holder));
             self.answer_tickets(slot, &TriggerAnswer::AlreadyRunning { node, since: None, epoch: None });
         } else {
             self.job_mut(slot).look_at = now.mono + RECHECK_EVERY;
@@ -124,19 +125,12 @@ impl Node {
         false
     }
 
-    fn say_foreign(&mut self, slot: Slot, facts: &Facts) {
-        let Some(holder) = facts.holder.clone() else { return };
-        if self.job_mut(slot).said_foreign.replace(holder.pid) != Some(holder.pid) {
-            self.say(Notice::ForeignHolder { slot, pid: holder.pid, application: holder.application });
-        }
-    }
-
     /// No run of ours, no lock of ours.
     fn idle_looked_at(&mut self, now: Now, slot: Slot, facts: &Facts, by_hand: bool) {
         let decision = self.decide(now, slot, facts);
         let held = facts.holder.is_some();
         match decision {
-            Decision::Due(_) if held => self.contend(now, slot, facts),
+            Decision::Due(_) if held => self.contend(now, slot),
             Decision::Due(due) => self.live(slot, Life::Wanted(intent(Some(due), facts))),
             Decision::Later(_) | Decision::NotYet(_) if by_hand && !held => {
                 self.live(slot, Life::Wanted(intent(None, facts)));
@@ -165,14 +159,10 @@ impl Node {
     }
 
     /// The lock is taken while the occurrence is not handled.
-    fn contend(&mut self, now: Now, slot: Slot, facts: &Facts) {
-        let silent = !facts.running && facts.holder.as_ref().is_some_and(|h| !is_hourhand(h.application.as_deref()));
-        if silent {
-            self.say_foreign(slot, facts);
-        }
+    fn contend(&mut self, now: Now, slot: Slot) {
         let contention = match self.job(slot).life {
             Life::Contended(before) => before,
-            _ => Contention { again_at: now.mono, outside: false },
+            _ => Contention::new(now.mono),
         };
         let outside = contention.outside && contention.again_at > now.mono;
         self.live(slot, Life::Contended(Contention { outside, ..contention }));
@@ -250,7 +240,16 @@ fn later(server: Timestamp, length: Duration) -> Timestamp {
     SignedDuration::try_from(length).ok().and_then(|length| server.checked_add(length).ok()).unwrap_or(server)
 }
 
-/// Sessions of ours name themselves.
-fn is_hourhand(application: Option<&str>) -> bool {
-    application.is_some_and(|name| name.starts_with("hourhand"))
+/// A holder as far as a look shows him.
+fn obstacle(holder: &Holder) -> Obstacle {
+    Obstacle {
+        pid: holder.pid,
+        application: holder.application.clone(),
+        client: None,
+        silent: None,
+        ours: false,
+        watch: false,
+        evicted: false,
+        forbidden: false,
+    }
 }

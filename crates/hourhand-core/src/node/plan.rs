@@ -1,11 +1,16 @@
 //! The next question: the most urgent that the lives call for, for all jobs that need the same.
 
+use std::time::Duration;
+
 use super::life::{Grant, Intent, Life};
 use super::session::State;
 use super::{Asked, Node, Now};
 use crate::claim::ClaimEvent;
 use crate::protocol::{Action, Question, Slot};
 use crate::time::Mono;
+
+/// A look that is older than this is repeated before anything follows from it.
+const WISH_HOLDS_FOR: Duration = Duration::from_secs(5);
 
 impl Node {
     pub(super) fn plan(&mut self, now: Now) {
@@ -89,6 +94,9 @@ impl Node {
         if !ends.is_empty() {
             return Some(Question::End { ends, alone });
         }
+        if let Some(question) = self.maintain() {
+            return Some(question);
+        }
         self.let_go().or_else(|| self.settle_or_start(now.mono)).or_else(|| self.take(now.mono))
     }
 
@@ -136,6 +144,7 @@ impl Node {
 
     /// Looks, locks, watches.
     fn take(&mut self, now: Mono) -> Option<Question> {
+        self.look_again_at_what_waited(now);
         let looks = if self.status_tickets.is_empty() { self.to_look_at(now) } else { self.slots().collect() };
         self.status_in_flight.append(&mut self.status_tickets);
         if !looks.is_empty() {
@@ -151,20 +160,35 @@ impl Node {
         (!watches.is_empty()).then_some(Question::TryWatches(watches))
     }
 
+    /// A wish that waited for room is old: by now another occurrence may be the current one.
+    fn look_again_at_what_waited(&mut self, now: Mono) {
+        if self.room() > 0 {
+            for slot in
+                self.active_where(|job| matches!(job.life, Life::Wanted(_)) && now - job.looked_at >= WISH_HOLDS_FOR)
+            {
+                self.live(slot, Life::Due);
+            }
+        }
+    }
+
+    /// How many more bodies may run at once.
+    fn room(&self) -> usize {
+        let taken = self.active.iter().filter(|slot| self.job(**slot).needs_lock()).count();
+        self.settings.runs_max.saturating_sub(taken)
+    }
+
     /// At most as many as there is room for bodies; those who watch have waited longest.
     fn locks_to_try(&self, now: Mono) -> Vec<Slot> {
         if self.out_of_locks_until.is_some_and(|until| until > now) {
             return Vec::new();
         }
-        let taken = self.active.iter().filter(|slot| self.job(**slot).needs_lock()).count();
-        let room = self.settings.runs_max.saturating_sub(taken);
         let mut locks = self.active_where(|job| match &job.life {
             Life::Wanted(Intent { .. }) => true,
             Life::Contended(contention) => job.holds.watch && contention.again_at <= now,
             Life::Resting | Life::Due | Life::Granted(_) | Life::Running(_) | Life::Ending(_) => false,
         });
         locks.retain(|slot| !self.job(*slot).holds.lock);
-        locks.truncate(room);
+        locks.truncate(self.room());
         locks
     }
 

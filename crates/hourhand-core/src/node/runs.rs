@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use super::life::{Going, Grant, Intent, Life, Lost, Stop};
+use super::life::{Contention, Going, Grant, Intent, Life, Lost, Stop};
 use super::{Node, Now};
 use crate::claim::ClaimEvent;
 use crate::outcome::{StopReason, Trigger};
@@ -21,6 +21,7 @@ impl Node {
             return self.session_shared(now);
         }
         self.served(now);
+        self.out_of_locks_until = None;
         for (slot, granted) in answers {
             if granted == Some(true) {
                 self.job_mut(slot).holds.lock = true;
@@ -52,13 +53,16 @@ impl Node {
 
     fn lock_refused(&mut self, now: Now, slot: Slot) {
         let watching = self.job(slot).holds.watch;
+        let maintain = self.wants_maintenance(now, slot);
         match &mut self.job_mut(slot).life {
             Life::Wanted(Intent { due: Some(_), .. }) => {
-                let contention = super::life::Contention { again_at: now.mono, outside: false };
-                self.live(slot, Life::Contended(contention));
+                self.live(slot, Life::Contended(Contention::new(now.mono)));
             }
             Life::Wanted(Intent { due: None, .. }) => self.refused_by_hand(now, slot),
-            Life::Contended(contention) if watching => contention.again_at = now.mono + Duration::from_secs(1),
+            Life::Contended(contention) if watching => {
+                contention.again_at = now.mono + Duration::from_secs(1);
+                contention.maintain = maintain;
+            }
             Life::Contended(_) | Life::Resting | Life::Due | Life::Granted(_) | Life::Running(_) | Life::Ending(_) => {}
         }
     }
@@ -68,8 +72,10 @@ impl Node {
         if answers.iter().any(|(_, granted)| granted.is_none()) {
             return self.session_shared(now);
         }
+        self.out_of_locks_until = None;
         for (slot, granted) in answers {
             let seed = self.draw();
+            let maintain = self.wants_maintenance(now, slot);
             let job = self.job_mut(slot);
             job.holds.watch = granted == Some(true);
             let wait = if job.holds.watch {
@@ -80,6 +86,7 @@ impl Node {
             if let Life::Contended(contention) = &mut job.life {
                 contention.again_at = now.mono + wait;
                 contention.outside = !job.holds.watch;
+                contention.maintain = maintain && contention.outside;
             }
             self.refresh_active(slot);
         }
@@ -149,15 +156,15 @@ impl Node {
     /// shows it, as a run of our own session without an end.
     pub(super) fn grants_refused(&mut self, now: Now, slots: impl Iterator<Item = Slot>, trouble: Trouble) {
         for slot in slots {
-            let alone = matches!(&self.job(slot).life, Life::Granted(grant) if grant.alone || grant.intent.is_some_and(|i| i.lost.is_some()));
-            if alone && trouble.kind == TroubleKind::Cancelled && !self.job(slot).said_row_locked {
-                self.job_mut(slot).said_row_locked = true;
-                self.say(Notice::RowLocked(slot));
+            let waited = trouble.kind == TroubleKind::Cancelled;
+            if let Life::Granted(grant) = &mut self.job_mut(slot).life {
+                let alone = grant.alone || grant.intent.is_some_and(|intent| intent.lost.is_some());
+                grant.blocked = alone && waited;
             }
             self.look_again(slot, now.mono + START_AGAIN);
         }
         if trouble.kind != TroubleKind::Cancelled {
-            self.say(Notice::Failed { what: "start", trouble });
+            self.trouble(now, trouble);
         }
     }
 

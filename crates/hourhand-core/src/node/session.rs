@@ -92,7 +92,9 @@ impl Node {
     pub(super) fn connect_failed(&mut self, now: Now, trouble: Trouble) {
         let wait = match trouble.kind {
             // Nobody mends these within a second, and each try stands in the server's log.
-            TroubleKind::Refused | TroubleKind::Incompatible => spread(Duration::from_secs(60), self.draw()),
+            TroubleKind::Refused | TroubleKind::Incompatible | TroubleKind::Pooled => {
+                spread(Duration::from_secs(60), self.draw())
+            }
             TroubleKind::Unreachable
             | TroubleKind::TooManyConnections
             | TroubleKind::TimedOut
@@ -166,7 +168,7 @@ impl Node {
                 Life::Granted(_) | Life::Wanted(_) => self.live(slot, Life::Due),
                 Life::Contended(contention) => {
                     let again_at = contention.again_at.max(now.mono);
-                    self.live(slot, Life::Contended(Contention { again_at, outside: true }));
+                    self.live(slot, Life::Contended(Contention { again_at, outside: true, maintain: false }));
                 }
                 Life::Resting | Life::Due | Life::Running(_) | Life::Ending(_) => {
                     self.refresh_unless_resting(slot, held)
@@ -239,6 +241,9 @@ impl Node {
                 self.drop_session(now, now.mono, &trouble.text);
                 self.trouble(now, trouble);
             }
+            // The way is not freed, then; the next refusal asks again.
+            Question::Maintain(slots) => self.obstacles_seen(now, slots, Vec::new()),
+            Question::Unblock(slot) => self.blocker_seen(now, slot, None),
             Question::Migrate | Question::Register | Question::Look(_) => self.visit_refused(now, trouble),
         }
     }

@@ -23,9 +23,6 @@ impl Node {
         self.stop_what_takes_too_long(now);
         self.give_up_recording(now.mono);
         self.look_again_outside(now.mono);
-        if self.out_of_locks_until.is_some_and(|until| until <= now.mono) {
-            self.out_of_locks_until = None;
-        }
         self.end_of_shutdown(now);
     }
 

@@ -42,15 +42,10 @@ pub(super) fn say(notice: Notice, catalog: &Catalog) {
         Notice::HolderDied { slot, epoch, deaths, gave_up: false } => {
             warn!(job = job(slot), epoch, deaths, "the run's process ended without a word: the run is lost");
         }
-        Notice::ForeignHolder { slot, pid, application } => warn!(
-            job = job(slot),
-            pid,
-            application,
-            "the job's lock is held by a session that runs nothing of it: a leak into somebody's pool, or another program"
-        ),
-        Notice::RowLocked(slot) => {
-            warn!(job = job(slot), "the job's row is locked by somebody's open transaction; trying again");
-        }
+        notice @ (Notice::ForeignHolder { .. }
+        | Notice::Evicted { .. }
+        | Notice::MayNotEvict { .. }
+        | Notice::RowLocked { .. }) => say_of_an_obstacle(notice, catalog),
         Notice::OutOfLocks => warn!("the server's lock table is full (max_locks_per_transaction); trying again"),
         Notice::BodyStuck { slot, epoch } => error!(
             job = job(slot),
@@ -78,4 +73,29 @@ fn say_of_a_run(notice: Notice, catalog: &Catalog) {
         }
         other => debug!(?other),
     }
+}
+
+fn say_of_an_obstacle(notice: Notice, catalog: &Catalog) {
+    let (slot, who, what) = match notice {
+        Notice::ForeignHolder { slot, holder } => (
+            slot,
+            Some(holder),
+            "the job's lock is held by a session that runs nothing of it: a leak into somebody's pool, or another program",
+        ),
+        Notice::Evicted { slot, holder } => (slot, Some(holder), "a silent session was in the job's way: ended"),
+        Notice::MayNotEvict { slot, holder } => (
+            slot,
+            Some(holder),
+            "a silent session is in the job's way, and this role may not end it: grant it pg_signal_backend and pg_read_all_stats",
+        ),
+        Notice::RowLocked { slot, blocker } => {
+            (slot, blocker, "the job's row is locked by somebody's open transaction; trying again")
+        }
+        other => return debug!(?other),
+    };
+    let job = catalog.entry(slot).name.as_str();
+    let pid = who.as_ref().map(|who| who.pid);
+    let silent = who.as_ref().and_then(|who| who.silent).map(|silent| silent.as_secs());
+    let (application, client) = who.map(|who| (who.application, who.client)).unwrap_or_default();
+    warn!(job, pid, application, client, silent_seconds = silent, "{what}");
 }

@@ -21,6 +21,8 @@ pub(super) struct Line {
     /// The backend of the last session, for as long as it may still be there.
     former: Option<Former>,
     said_unmet: bool,
+    /// No session has been probed yet, or the last one turned out to be shared.
+    probe: bool,
 }
 
 enum State {
@@ -45,7 +47,7 @@ impl Drop for Open {
 
 impl Line {
     pub(super) fn new(settings: SessionSettings, catalog: Arc<Catalog>) -> Line {
-        Line { settings, catalog, state: State::Closed, former: None, said_unmet: false }
+        Line { settings, catalog, state: State::Closed, former: None, said_unmet: false, probe: true }
     }
 
     pub(super) fn connect(&mut self, end_former: bool) {
@@ -53,7 +55,13 @@ impl Line {
         let former = self.former.filter(|_| end_former);
         // The mark is new for each session: an old one may still stand on a pooler's connection.
         let mark = Uuid::new_v4().to_string();
-        self.state = State::Opening(Box::pin(async move { settings.open(mark, former).await }));
+        let probe = self.probe;
+        self.state = State::Opening(Box::pin(async move { settings.open(mark, probe, former).await }));
+    }
+
+    /// The session turned out not to be ours alone: the next one is probed again.
+    pub(super) fn suspect(&mut self) {
+        self.probe = true;
     }
 
     /// Lets the session go, with whatever is under way on it.
@@ -99,6 +107,7 @@ impl Line {
             self.said_unmet = true;
             tracing::warn!(settings = opened.unmet.join(", "), "the server did not take all of the session's settings");
         }
+        self.probe = false;
         self.former = Some(opened.backend);
         let (server, pid) = (opened.now, opened.backend.pid);
         self.state = State::Open(Open {

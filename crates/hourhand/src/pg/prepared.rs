@@ -21,11 +21,14 @@ async fn every_statement_prepares_against_the_migrated_schema() {
         &statements.ping,
         &statements.end,
         &statements.end_alone,
+        &statements.unblock,
     ];
     let fixed = [
         sql::OPEN,
         sql::READ_BACK,
         sql::END_FORMER,
+        sql::IDENTITY,
+        sql::MAINTAIN,
         sql::TRY_LOCKS,
         sql::TRY_WATCHES,
         sql::UNLOCK,

@@ -1,7 +1,7 @@
 //! The session: the process's one dedicated connection, never from a pool, and the only thing that holds locks.
 //!
-//! It is opened in a fixed order: the mark by which it is recognised, who answers, then the settings, sent as statements (poolers
-//! refuse start-up options), then their values read back. From then on each statement is bounded twice: by the server
+//! It is opened in a fixed order: the mark by which it is recognised, who answers, the probe for a pooler, then the settings, sent as
+//! statements (poolers refuse start-up options), then their values read back. From then on each statement is bounded twice: by the server
 //! (`statement_timeout`) and, a little later, by us, so that what we gave up has ended there.
 
 use std::pin::Pin;
@@ -15,6 +15,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Notification};
 
 use super::conninfo::{ConnectError, Conninfo, connect};
+use super::probe::probe;
 use super::row::{get, instant, instant_or_none};
 use super::sql::{self, Schema, Statements};
 use super::trouble::{timed_out, trouble, unexpected};
@@ -34,6 +35,8 @@ pub(crate) struct SessionSettings {
     pub(crate) schema: Schema,
     pub(crate) statements: Arc<Statements>,
     pub(crate) ttl: Duration,
+    /// An idle session that is not hourhand's and holds a job's lock is ended after this long.
+    pub(crate) evict_foreign_idle_after: Option<Duration>,
     /// Shown in `pg_stat_activity`; begins with `hourhand`, plain characters only.
     pub(crate) application_name: String,
 }
@@ -52,6 +55,8 @@ pub(crate) struct Session {
     pub(super) schema: Schema,
     pub(super) statements: Arc<Statements>,
     pub(super) statement_bound: Duration,
+    pub(super) ttl: Duration,
+    pub(super) evict_foreign_idle_after: Option<Duration>,
 }
 
 /// The half of a session that moves its bytes.
@@ -76,18 +81,19 @@ impl SessionSettings {
         self.ttl / 5
     }
 
-    /// Opens the session, or says why not, within ttl; `former`, if given, is ended on the server.
+    /// Opens the session, or says why not, within ttl. `probe`: find out whether it is shared. `former`, if given, is ended on the
+    /// server.
     ///
     /// The connection is driven here until everything is set, because nothing is answered otherwise.
-    pub(crate) async fn open(&self, mark: String, former: Option<Former>) -> Result<Opened, Trouble> {
+    pub(crate) async fn open(&self, mark: String, probe: bool, former: Option<Former>) -> Result<Opened, Trouble> {
         let bound = self.ttl.min(Duration::from_secs(10));
-        match tokio::time::timeout(bound, self.open_unbounded(mark, former)).await {
+        match tokio::time::timeout(bound, self.open_unbounded(mark, probe, former)).await {
             Ok(opened) => opened,
             Err(_) => Err(Trouble { kind: TroubleKind::Unreachable, ..timed_out("connect", bound) }),
         }
     }
 
-    async fn open_unbounded(&self, mark: String, former: Option<Former>) -> Result<Opened, Trouble> {
+    async fn open_unbounded(&self, mark: String, probe: bool, former: Option<Former>) -> Result<Opened, Trouble> {
         let (client, driver) =
             connect(&self.conninfo, &self.application_name, CONNECT_BOUND).await.map_err(|error| refused(&error))?;
         let (sender, notifications) = mpsc::channel(NOTIFICATIONS_MAX);
@@ -98,9 +104,11 @@ impl SessionSettings {
             schema: self.schema.clone(),
             statements: self.statements.clone(),
             statement_bound: self.statement_bound(),
+            ttl: self.ttl,
+            evict_foreign_idle_after: self.evict_foreign_idle_after,
         };
         let set_up = tokio::select! {
-            set_up = self.set_up(&session, former) => set_up,
+            set_up = self.set_up(&session, probe, former) => set_up,
             ended = &mut driving => Err(ended),
         };
         let (now, backend, unmet) = set_up?;
@@ -110,6 +118,7 @@ impl SessionSettings {
     async fn set_up(
         &self,
         session: &Session,
+        probe: bool,
         former: Option<Former>,
     ) -> Result<(Timestamp, Former, Vec<String>), Trouble> {
         let rows = session.rows(sql::OPEN, &[(&session.mark, Type::TEXT)]).await?;
@@ -126,6 +135,9 @@ impl SessionSettings {
         let pid: i32 = get(row, "pid")?;
         let backend_start = instant_or_none(row, "backend_start")?.unwrap_or(Timestamp::UNIX_EPOCH);
         let now = instant(row, "now")?;
+        if probe {
+            self.probe(session).await?;
+        }
         let unmet = self.set(session, number).await?;
         if let Some(former) = former {
             let params: [super::ask::Param<'_>; 2] =
@@ -133,6 +145,17 @@ impl SessionSettings {
             session.rows(sql::END_FORMER, &params).await?;
         }
         Ok((now, Former { pid, backend_start }, unmet))
+    }
+
+    /// Compares the session with a second connection, opened for this alone.
+    async fn probe(&self, session: &Session) -> Result<(), Trouble> {
+        let (other, driver) =
+            connect(&self.conninfo, &self.application_name, CONNECT_BOUND).await.map_err(|error| refused(&error))?;
+        let (sender, _notifications) = mpsc::channel(1);
+        tokio::select! {
+            probed = probe(&session.client, &session.mark, &other) => probed,
+            end = driver.run(sender) => Err(ended(end)),
+        }
     }
 
     /// Sends the settings, reads them back, and listens.

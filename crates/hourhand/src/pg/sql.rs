@@ -52,11 +52,14 @@ pub(crate) struct Statements {
     pub(crate) ping: String,
     pub(crate) end: String,
     pub(crate) end_alone: String,
+    pub(crate) unblock: String,
 }
 
 pub(crate) const OPEN: &str = include_str!("sql/open.sql");
 pub(crate) const READ_BACK: &str = include_str!("sql/read_back.sql");
 pub(crate) const END_FORMER: &str = include_str!("sql/end_former.sql");
+pub(crate) const IDENTITY: &str = include_str!("sql/identity.sql");
+pub(crate) const MAINTAIN: &str = include_str!("sql/maintain.sql");
 pub(crate) const TRY_LOCKS: &str = include_str!("sql/try_locks.sql");
 pub(crate) const TRY_WATCHES: &str = include_str!("sql/try_watches.sql");
 pub(crate) const UNLOCK: &str = include_str!("sql/unlock.sql");
@@ -78,6 +81,7 @@ impl Statements {
             ping: put(include_str!("sql/ping.sql")),
             end: put(END),
             end_alone: put(&waiting(END)),
+            unblock: put(include_str!("sql/unblock.sql")),
         }
     }
 }

@@ -103,7 +103,7 @@ async fn while_a_fenced_transaction_is_open_no_later_run_starts_and_afterwards_o
     sqlx::query("insert into page values (1)").execute(&mut *transaction).await.unwrap();
     run.fence(&mut transaction).await.unwrap();
     // The holder's session ends; its lock is free, its row is not.
-    let end = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'hourhand a' \
+    let end = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'hourhand%a' \
                and datname = current_database()";
     world.eye.batch_execute(end).await.unwrap();
     a.shutdown().await;

@@ -34,7 +34,7 @@ async fn a_run_of_seconds_succeeds_under_a_role_with_every_setting_that_hurts() 
     let node = node.start().await.unwrap();
     node.trigger(JOB).await.unwrap();
     journal.run(1, Duration::from_secs(3)).await;
-    let settings = "select count(*) from pg_stat_activity where application_name = 'hourhand a' \
+    let settings = "select count(*) from pg_stat_activity where application_name like 'hourhand%a' \
                     and datname = current_database() and state = 'idle'";
     assert_eq!(world.number(settings).await, 1);
     eventually(Duration::from_secs(6), async || match world.outcomes().await.as_slice() {

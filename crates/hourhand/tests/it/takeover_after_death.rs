@@ -109,7 +109,7 @@ async fn with_holder_and_watcher_killed_a_third_node_takes_over_within_its_next_
     let journal = Journal::default();
     let third = world.node("c").job(journal.job_of("c", daily(), Duration::ZERO)).start().await.unwrap();
     // It has been refused the watch, and has gone.
-    let sessions = "select count(*) from pg_stat_activity where application_name = 'hourhand c' \
+    let sessions = "select count(*) from pg_stat_activity where application_name like 'hourhand%c' \
                     and datname = current_database()";
     world.until(Duration::from_secs(5), sessions, 0).await;
     let killed = Instant::now();
