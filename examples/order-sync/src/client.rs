@@ -28,6 +28,9 @@ pub struct FeedClient {
     call_max: Duration,
 }
 
+/// No header of theirs silences us for longer.
+const REST_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Why there is no page.
 #[derive(Debug, Error)]
 pub enum FeedError {
@@ -122,13 +125,14 @@ async fn refused(status: StatusCode, response: Response) -> FeedError {
 /// Retry-After is a number of seconds or a date.
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    match text.parse() {
-        Ok(seconds) => Some(Duration::from_secs(seconds)),
+    let rest = match text.parse() {
+        Ok(seconds) => Duration::from_secs(seconds),
         Err(_) => {
             let at = DateTimeParser::new().parse_timestamp(text).ok()?;
-            Some(Duration::try_from(at.duration_since(now)).unwrap_or_default())
+            Duration::try_from(at.duration_since(now)).unwrap_or_default()
         }
-    }
+    };
+    Some(rest.min(REST_MAX))
 }
 
 #[cfg(test)]
@@ -175,6 +179,7 @@ mod tests {
             ("0", Some(0)),
             ("Sun, 06 Nov 1994 08:50:37 GMT", Some(60)),
             ("Sun, 06 Nov 1994 08:00:00 GMT", Some(0)),
+            ("99999999999999", Some(24 * 60 * 60)),
             ("-1", None),
             ("soon", None),
         ] {

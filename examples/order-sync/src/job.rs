@@ -1,4 +1,8 @@
 //! The job: pull what has changed, page by page.
+//!
+//! The body waits a lot (for the feed to answer, for its rest to pass) and works a little. It waits with nothing in its
+//! hands: no transaction, no connection of the pool, no lock of its own. That a second one does not run meanwhile is
+//! hourhand's business, on hourhand's own connection.
 
 use std::time::Duration;
 
@@ -21,13 +25,13 @@ const RETRY_AFTER: SignedDuration = SignedDuration::from_mins(2);
 
 /// What a run needs.
 #[derive(Debug)]
-pub struct Sync {
+pub struct OrderSync {
     feed: FeedClient,
     store: Store,
     options: JobOptions,
 }
 
-impl Sync {
+impl OrderSync {
     /// From the feed into the store.
     ///
     /// # Errors
@@ -40,7 +44,7 @@ impl Sync {
     /// The job, with this as its body.
     pub fn job<F, B>(options: &JobOptions, body: B) -> Job
     where
-        B: Fn(Run) -> F + Send + std::marker::Sync + 'static,
+        B: Fn(Run) -> F + Send + Sync + 'static,
         F: Future<Output = Result<(), Failure>> + Send + 'static,
     {
         Job::new(NAME, options.schedule.clone(), body)
@@ -68,6 +72,7 @@ impl Sync {
         }
     }
 
+    /// Page after page to the window's end. The last page is saved together with the run's success.
     async fn pull(&self, run: &Run) -> Result<(), Failure> {
         let window = run.window();
         let mut walk = Walk::new(window.from, window.until);
@@ -90,6 +95,7 @@ impl Sync {
         let patience_ends = Instant::now() + self.options.patience.max(reserve);
         loop {
             self.wait(patience_ends).await?;
+            // Before the call: whoever runs next keeps out of its way, even if we never come back from it.
             self.store.pause_calls(run, reserve).await?;
             match self.feed.orders(ask).await {
                 Ok(page) => return Ok(page),

@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     match run(options) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("order-sync: {error:#}");
+            eprintln!("order-sync: {}", telemetry::told(&error));
             ExitCode::FAILURE
         }
     }

@@ -12,10 +12,9 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use hourhand::{Scheduler, Triggered};
-use sqlx::postgres::PgPoolOptions;
 use tokio::sync::oneshot;
 
-use crate::job::{NAME, Sync};
+use crate::job::{NAME, OrderSync};
 use crate::options::SyncOptions;
 use crate::signal;
 use crate::store::Store;
@@ -42,13 +41,12 @@ pub enum Once {
 pub async fn once(options: SyncOptions) -> anyhow::Result<Once> {
     let options = options.job;
     let feed_url = options.feed_url().context("FEED_URL is not set: there is nothing to sync from")?;
-    let pool = PgPoolOptions::new().max_connections(2).connect(&options.database.database_url).await;
-    let pool = pool.context("DATABASE_URL")?;
-    let sync = Arc::new(Sync::new(feed_url, Store::new(pool.clone()), options.clone())?);
+    let store = Store::lazy(&options.database.database_url, 2)?;
+    let sync = Arc::new(OrderSync::new(feed_url, store.clone(), options.clone())?);
 
     let (sender, ended) = oneshot::channel();
     let sender = Mutex::new(Some(sender));
-    let job = Sync::job(&options, move |run| {
+    let job = OrderSync::job(&options, move |run| {
         let (sync, sender) = (sync.clone(), sender.lock().ok().and_then(|mut sender| sender.take()));
         async move {
             let result = sync.run(run).await;
@@ -66,10 +64,11 @@ pub async fn once(options: SyncOptions) -> anyhow::Result<Once> {
         .start()
         .await?;
 
-    let answer = scheduler.trigger(NAME).await?;
-    let once = match answer {
-        Triggered::Started { .. } if ended.await.unwrap_or(false) => Once::Done,
-        Triggered::Started { .. } => Once::Failed,
+    let once = match scheduler.trigger(NAME).await? {
+        Triggered::Started { .. } => match ended.await {
+            Ok(true) => Once::Done,
+            Ok(false) | Err(_) => Once::Failed,
+        },
         Triggered::AlreadyRunning { node, since, .. } => {
             let node = node.unwrap_or_else(|| "another process".to_owned());
             let since = since.map(|since| format!(" since {since}")).unwrap_or_default();
@@ -79,6 +78,6 @@ pub async fn once(options: SyncOptions) -> anyhow::Result<Once> {
     };
     // Returns once the run's end is recorded.
     scheduler.shutdown().await;
-    pool.close().await;
+    store.close().await;
     Ok(once)
 }

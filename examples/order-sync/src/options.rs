@@ -89,7 +89,8 @@ pub struct JobOptions {
     /// When to sync: a cron expression, @hourly, or `every 90s`.
     #[arg(long, env = "ORDER_SYNC_SCHEDULE", default_value = "@hourly", value_parser = schedule)]
     pub schedule: Schedule,
-    /// How far each window reaches back into the one before. Longer than an order can be late.
+    /// How far each window reaches back into the one before: longer than an order can be late, and than the clocks of feed
+    /// and database can differ.
     #[arg(long, env = "ORDER_SYNC_LOOKBACK", default_value = "10m", value_parser = length)]
     pub lookback: Duration,
     /// How far back the very first window reaches: three years.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hourhand::Scheduler;
 use tokio_util::sync::CancellationToken;
 
-use crate::job::Sync;
+use crate::job::OrderSync;
 use crate::options::{ServeOptions, Switch};
 use crate::store::Store;
 
@@ -27,8 +27,8 @@ pub async fn start(
         tracing::info!("ORDER_SYNC_SCHEDULER=off: serving without the scheduler");
         return Ok(None);
     }
-    let sync = Arc::new(Sync::new(feed_url, store.clone(), options.job.clone())?);
-    let job = Sync::job(&options.job, move |run| {
+    let sync = Arc::new(OrderSync::new(feed_url, store.clone(), options.job.clone())?);
+    let job = OrderSync::job(&options.job, move |run| {
         let sync = sync.clone();
         async move { sync.run(run).await }
     });

@@ -1,9 +1,6 @@
 //! `order-sync serve`
 
-use std::time::Duration;
-
 use anyhow::Context;
-use sqlx::postgres::PgPoolOptions;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -25,22 +22,17 @@ pub async fn serve(options: ServeOptions) -> anyhow::Result<()> {
             shutdown.cancel();
         }
     });
-    let pool = PgPoolOptions::new()
-        .max_connections(options.pool_size)
-        .acquire_timeout(Duration::from_secs(5))
-        .connect_lazy(&options.job.database.database_url)
-        .context("DATABASE_URL")?;
-    let store = Store::new(pool.clone());
+    let store = Store::lazy(&options.job.database.database_url, options.pool_size)?;
     let listener =
         TcpListener::bind(options.listen).await.with_context(|| format!("can't listen on {}", options.listen))?;
     let scheduler = scheduler::start(&options, &store, shutdown.clone()).await?;
     println!("listening on http://{}", listener.local_addr()?);
 
-    let router = web::router(store, scheduler.clone(), options.job.node);
+    let router = web::router(store.clone(), scheduler.clone(), options.job.node);
     axum::serve(listener, router).with_graceful_shutdown(shutdown.cancelled_owned()).await?;
     if let Some(scheduler) = scheduler {
         scheduler.shutdown().await;
     }
-    pool.close().await;
+    store.close().await;
     Ok(())
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::Context;
 use hourhand::{Failure, Run};
 use sqlx::migrate::Migrator;
-use sqlx::postgres::PgConnection;
+use sqlx::postgres::{PgConnection, PgPoolOptions};
 use sqlx::types::Json;
 use sqlx::{Connection, FromRow, PgPool, query, query_as, query_scalar};
 
@@ -26,6 +26,9 @@ const LIST_ORDERS: &str = include_str!("../sql/list_orders.sql");
 const NEXT_CALL_IN: &str = include_str!("../sql/next_call_in.sql");
 const PAUSE_CALLS: &str = include_str!("../sql/pause_calls.sql");
 const SAVE_ORDERS: &str = include_str!("../sql/save_orders.sql");
+
+/// A request that gets no connection is better refused than kept.
+const CONNECT_MAX: Duration = Duration::from_secs(5);
 
 /// The limit is one for each endpoint; the feed has one.
 const ENDPOINT: &str = "orders";
@@ -74,9 +77,25 @@ pub struct Listed {
 }
 
 impl Store {
+    /// Through a pool of at most so many connections, made when they are needed: a database that is away is no reason
+    /// not to start.
+    ///
+    /// # Errors
+    ///
+    /// The URL is none.
+    pub fn lazy(database_url: &str, connections: u32) -> anyhow::Result<Self> {
+        let options = PgPoolOptions::new().max_connections(connections).acquire_timeout(CONNECT_MAX);
+        Ok(Self::new(options.connect_lazy(database_url).context("DATABASE_URL")?))
+    }
+
     /// Through this pool.
     pub fn new(pool: PgPool) -> Self {
         Self { pool }
+    }
+
+    /// Closes the pool, once what is under way on it has ended.
+    pub async fn close(&self) {
+        self.pool.close().await;
     }
 
     /// Whether the database answers.

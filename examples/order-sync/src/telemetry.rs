@@ -38,3 +38,12 @@ pub fn start() -> Telemetry {
         Telemetry {}
     }
 }
+
+/// An error with its causes on one line, without those that it has quoted already: some repeat them, some do not.
+pub fn told(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |told, cause| match told.as_str() {
+        "" => cause,
+        quoted if quoted.ends_with(&cause) => told,
+        _ => format!("{told}: {cause}"),
+    })
+}

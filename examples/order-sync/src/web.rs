@@ -1,5 +1,7 @@
 //! The service's pages, as JSON. They read the local copy only: the feed is never asked on behalf of a user.
 
+use std::time::Duration;
+
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
@@ -9,15 +11,19 @@ use axum::{Json, Router};
 use hourhand::{JobStatus, Scheduler, Triggered};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::job::NAME;
 use crate::order::{Order, Status};
 use crate::store::{Filter, Store};
+use crate::telemetry::told;
 
 const PAGE_SIZE: u32 = 50;
 /// Deep pages cost the database what they skip.
 const PAGE_MAX: u32 = 100_000;
 const TEXT_CHARS_MAX: usize = 200;
+/// Whoever asks for health waits no longer.
+const HEALTH_MAX: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone)]
 struct App {
@@ -54,7 +60,7 @@ impl IntoResponse for Refusal {
         let (status, error) = match self {
             Self::Asked(problem) => (StatusCode::BAD_REQUEST, problem),
             Self::Ours(error) => {
-                tracing::error!(error = format!("{error:#}"), "a request could not be answered");
+                tracing::error!(error = told(&error), "a request could not be answered");
                 (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer as it should; try again".to_owned())
             }
         };
@@ -174,7 +180,7 @@ async fn healthz(State(app): State<App>) -> Response {
         }
         None => json!("off"),
     };
-    let database = app.store.answers().await.is_ok();
+    let database = timeout(HEALTH_MAX, app.store.answers()).await.is_ok_and(|answer| answer.is_ok());
     let status = if database { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(json!({ "ok": database, "scheduler": scheduler }))).into_response()
 }
