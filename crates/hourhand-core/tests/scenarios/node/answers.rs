@@ -1,6 +1,6 @@
 //! Answers of the session, as scenes write them.
 
-use hourhand_core::protocol::{Answer, EndAnswer, Proof, Question, Slot, StartAnswer, Started};
+use hourhand_core::protocol::{Answer, EndAnswer, Obstacle, Proof, Question, Slot, StartAnswer, Started};
 use jiff::Timestamp;
 
 use super::World;
@@ -39,6 +39,10 @@ impl World {
                 assert_eq!(answers.len(), ends.len(), "one answer an end");
                 Answer::Ended(answers)
             }
+            ("obstacles", Question::Maintain(_)) => {
+                Answer::Obstacles(parts(rest).map(|part| self.obstacle(part)).collect())
+            }
+            ("blocker", Question::Unblock(_)) => Answer::Blocker(parts(rest).map(|part| self.obstacle(part).1).next()),
             ("unlocked", Question::Unlock(_) | Question::UnlockWatches(_)) => Answer::Unlocked(rest != "not-ours"),
             ("reconciled", Question::Reconcile { .. }) => Answer::Reconciled { complete: rest != "incomplete" },
             _ => panic!("{command} {rest} is no answer to {question:?}"),
@@ -55,6 +59,26 @@ impl World {
                 _ => set(self.facts[slot.0].as_mut().unwrap_or_else(|| panic!("{name} is gone")), word),
             }
         }
+    }
+
+    /// `job pid word …`: words are ours, watch, evicted, forbidden.
+    fn obstacle(&self, part: &str) -> (Slot, Obstacle) {
+        let mut words = part.split_whitespace();
+        let slot = self.slot(words.next().expect("a job"));
+        let pid = words.next().expect("a pid").parse().expect("a pid");
+        let words: Vec<&str> = words.collect();
+        let has = |word: &str| words.contains(&word);
+        let obstacle = Obstacle {
+            pid,
+            application: None,
+            client: None,
+            silent: None,
+            ours: has("ours"),
+            watch: has("watch"),
+            evicted: has("evicted"),
+            forbidden: has("forbidden"),
+        };
+        (slot, obstacle)
     }
 
     fn started(&self, part: &str) -> StartAnswer {

@@ -66,6 +66,8 @@ fn question(question: &Question, jobs: &[Definition]) -> String {
             let ends: Vec<String> = ends.iter().map(|one| end(one, jobs)).collect();
             format!("end{} {}", if *alone { " alone" } else { "" }, ends.join(" and "))
         }
+        Question::Maintain(slots) => format!("maintain{}", names(slots, jobs)),
+        Question::Unblock(slot) => format!("unblock{}", names(&[*slot], jobs)),
         Question::Unlock(slots) => format!("unlock{}", names(slots, jobs)),
         Question::UnlockWatches(slots) => format!("unlock-watches{}", names(slots, jobs)),
         Question::Reconcile { locks, watches } => {
@@ -155,10 +157,22 @@ fn notice(notice: &Notice, jobs: &[Definition]) -> String {
             let gave_up = if *gave_up { ", given up" } else { "" };
             format!("{}/{epoch} died, {deaths} in a row{gave_up}", name(slot))
         }
-        Notice::ForeignHolder { slot, pid, application } => {
-            format!("{} is held by pid {pid}, {}", name(slot), application.as_deref().unwrap_or("nameless"))
+        Notice::ForeignHolder { slot, holder } => {
+            format!(
+                "{} is held by pid {}, {}",
+                name(slot),
+                holder.pid,
+                holder.application.as_deref().unwrap_or("nameless")
+            )
         }
-        Notice::RowLocked(slot) => format!("{}'s row is locked", name(slot)),
+        Notice::Evicted { slot, holder } => format!("pid {}, in {}'s way, is evicted", holder.pid, name(slot)),
+        Notice::MayNotEvict { slot, holder } => {
+            format!("pid {}, in {}'s way, may not be evicted", holder.pid, name(slot))
+        }
+        Notice::RowLocked { slot, blocker } => {
+            let by = blocker.as_ref().map(|blocker| format!(" by pid {}", blocker.pid)).unwrap_or_default();
+            format!("{}'s row is locked{by}", name(slot))
+        }
         Notice::OutOfLocks => "out of locks".to_owned(),
         Notice::BodyStuck { slot, epoch } => format!("body {}/{epoch} does not stop", name(slot)),
         Notice::Failed { what, trouble } => format!("{what} failed: {}", trouble.text),
