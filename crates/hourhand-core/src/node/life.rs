@@ -183,6 +183,11 @@ impl Job {
         matches!(self.life, Life::Granted(_) | Life::Running(_) | Life::Ending(_))
     }
 
+    /// Somebody else watches: nothing is to be done before the next look, and no session is needed.
+    pub(super) fn waits_outside(&self) -> bool {
+        matches!(&self.life, Life::Contended(contention) if contention.outside) && !self.holds.watch
+    }
+
     /// The watch is not to be let go yet.
     pub(super) fn needs_watch(&self) -> bool {
         matches!(self.life, Life::Contended(_))

@@ -67,7 +67,7 @@ impl Node {
             let life = match &job.life {
                 Life::Due | Life::Wanted(_) | Life::Granted(_) | Life::Ending(_) => true,
                 Life::Running(going) => going.stop.is_none_or(|stop| !stop.aborted),
-                Life::Contended(_) => job.holds.watch,
+                Life::Contended(_) => !job.waits_outside(),
                 Life::Resting => false,
             };
             life || !job.tickets.is_empty()
@@ -196,10 +196,9 @@ impl Node {
     fn close_if_at_rest(&mut self, now: Now) {
         let busy = self.active.iter().any(|slot| {
             let job = self.job(*slot);
-            let waits_outside = matches!(job.life, Life::Contended(_)) && !job.holds.watch;
             let rests = matches!(job.life, Life::Resting) && job.holds == Default::default();
             let only_unrecorded = rests && job.tickets.is_empty();
-            !(waits_outside || only_unrecorded)
+            !(job.waits_outside() || only_unrecorded)
         });
         if busy || (self.settings.resident && !self.shutting_down()) {
             return;

@@ -88,9 +88,9 @@ impl Node {
 
     /// Those who wait without the watch look again after their while.
     fn look_again_outside(&mut self, now: Mono) {
-        let ready = self.active_where(
-            |job| matches!(&job.life, Life::Contended(c) if c.outside && !job.holds.watch && c.again_at <= now),
-        );
+        let ready = self.active_where(|job| {
+            job.waits_outside() && matches!(&job.life, Life::Contended(contention) if contention.again_at <= now)
+        });
         for slot in ready {
             self.live(slot, Life::Due);
         }
