@@ -19,14 +19,14 @@ pub async fn start(
     store: &Store,
     shutdown: CancellationToken,
 ) -> anyhow::Result<Option<Scheduler>> {
-    let Some(feed_url) = options.job.feed_url() else {
-        tracing::warn!("FEED_URL is not set: serving without the scheduler");
-        return Ok(None);
-    };
     if options.scheduler == Switch::Off {
         tracing::info!("ORDER_SYNC_SCHEDULER=off: serving without the scheduler");
         return Ok(None);
     }
+    let Some(feed_url) = options.job.feed_url() else {
+        tracing::warn!("FEED_URL is not set: serving without the scheduler");
+        return Ok(None);
+    };
     let sync = Arc::new(OrderSync::new(feed_url, store.clone(), options.job.clone())?);
     let job = OrderSync::job(&options.job, move |run| {
         let sync = sync.clone();

@@ -128,7 +128,7 @@ impl Books {
         self.world.advance(now.0);
         let rows = self.world.window(from, until);
         let pages = rows.len().div_ceil(self.page_size).max(1);
-        let skipped = (page as usize - 1).saturating_mul(self.page_size);
+        let skipped = (page as usize).saturating_sub(1).saturating_mul(self.page_size);
         let orders: Vec<Order> = rows.into_iter().skip(skipped).take(self.page_size).cloned().collect();
         self.stats.answers += 1;
         self.limit.answered(now.1, orders.len());

@@ -121,3 +121,15 @@ async fn no_transaction_is_open_while_the_feed_is_waited_for() {
         assert!(open.is_empty(), "{open:?}");
     }
 }
+
+#[tokio::test]
+async fn a_process_that_is_asked_to_end_in_mid_call_lets_go_of_the_call_and_ends() {
+    let ((database, pool), feed) =
+        (database().await, Feed::start(&["--answer-min", "10m", "--answer-max", "10m"]).await);
+    let mut node = Process::serve(&database, &feed.url, &["--call-max", "5m"]);
+    feed.until(|stats| stats.under_way == 1).await;
+    node.stop().await;
+    feed.until(|stats| stats.under_way == 0 && stats.left == 1).await;
+    assert_eq!(runs(&pool, "cancelled").await, 1);
+    assert!(next_call_in(&pool).await > 0.0, "the next process would call at once");
+}

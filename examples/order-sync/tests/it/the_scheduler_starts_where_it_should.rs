@@ -54,8 +54,9 @@ async fn assert_serves_without(database: &Database, feed: &Feed, (off, why): (&[
 #[tokio::test]
 async fn switched_off_or_without_a_feed_the_service_serves_and_says_so_once() {
     let ((database, _pool), feed) = (database().await, Feed::start(&[]).await);
-    let off = [("FEED_URL", feed.url.as_str()), ("ORDER_SYNC_SCHEDULER", "off")];
+    let off = [("ORDER_SYNC_SCHEDULER", "off"), ("FEED_URL", feed.url.as_str())];
     assert_serves_without(&database, &feed, (&off, "ORDER_SYNC_SCHEDULER=off")).await;
+    assert_serves_without(&database, &feed, (&off[..1], "ORDER_SYNC_SCHEDULER=off")).await;
     assert_serves_without(&database, &feed, (&[], "FEED_URL is not set")).await;
     assert_serves_without(&database, &feed, (&[("FEED_URL", "")], "FEED_URL is not set")).await;
 }
