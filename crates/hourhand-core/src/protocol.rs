@@ -507,11 +507,6 @@ pub enum Notice {
         /// The run.
         epoch: i64,
     },
-    /// A statement failed in a way that has no treatment of its own.
-    Failed {
-        /// What was asked.
-        what: &'static str,
-        /// What came of it.
-        trouble: Trouble,
-    },
+    /// The runtime on which bodies run has shut down: the node shuts down too.
+    RuntimeGone,
 }

@@ -18,7 +18,13 @@ impl Node {
         }
         let Some(going) = self.job(slot).going().filter(|going| going.run.epoch == epoch) else { return };
         let stopped = going.stop.map(|stop| stop.reason);
+        let runtime_gone = end == BodyEnd::Aborted && stopped.is_none();
         self.end_run(now, slot, end, stopped);
+        if runtime_gone && !self.shutting_down() {
+            // Nothing can run here any more; tried again at once, it would only be cut again.
+            self.say(Notice::RuntimeGone);
+            self.shut_down(now);
+        }
     }
 
     /// The run is over: its verdict is to be recorded.

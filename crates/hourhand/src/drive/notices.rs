@@ -52,7 +52,9 @@ pub(super) fn say(notice: Notice, catalog: &Catalog) {
             epoch,
             "the body was told to stop and aborted, and goes on: it blocks; the run is let go, no other begins on this node"
         ),
-        Notice::Failed { what, trouble } => warn!(kind = ?trouble.kind, "{what}: {}", trouble.text),
+        Notice::RuntimeGone => {
+            error!("the runtime on which bodies run has shut down: this process runs no job any more");
+        }
     }
 }
 

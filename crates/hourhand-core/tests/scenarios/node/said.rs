@@ -175,7 +175,7 @@ fn notice(notice: &Notice, jobs: &[Definition]) -> String {
         }
         Notice::OutOfLocks => "out of locks".to_owned(),
         Notice::BodyStuck { slot, epoch } => format!("body {}/{epoch} does not stop", name(slot)),
-        Notice::Failed { what, trouble } => format!("{what} failed: {}", trouble.text),
+        Notice::RuntimeGone => "the bodies' runtime is gone".to_owned(),
     }
 }
 
