@@ -37,7 +37,6 @@ impl Arguments {
     }
 
     /// Takes out `--name`, and says whether it was there.
-    #[expect(dead_code, reason = "the demo's, which is being written")]
     pub(crate) fn take_flag(&mut self, name: &str) -> bool {
         let found = self.position(|argument| argument == name);
         found.map(|at| self.0.remove(at)).is_some()

@@ -82,6 +82,17 @@ impl Book {
         row.map(|row| job(&row)).transpose()
     }
 
+    /// The newest ends and skips, oldest first, a line each.
+    pub(crate) fn lately(&mut self, lines_max: i64) -> Result<Vec<String>> {
+        let rows = self.0.query(include_str!("sql/lately.sql"), &[&lines_max])?;
+        rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    }
+
+    /// How many orders the local copy has.
+    pub(crate) fn orders(&mut self) -> Result<i64> {
+        Ok(self.0.query_one("select count(*) from orders where deleted_at is null", &[])?.try_get(0)?)
+    }
+
     /// The epoch of the newest start; 0: there was none.
     pub(crate) fn epoch(&mut self) -> Result<i64> {
         Ok(self.job()?.map_or(0, |job| job.epoch))

@@ -25,7 +25,7 @@ pub(crate) struct Place {
 }
 
 enum Kind {
-    Private(Server),
+    Private(Box<Server>),
     /// On the server of this URL, the database of this name.
     Foreign(String, String),
 }
@@ -49,7 +49,7 @@ impl Place {
         superuser.batch_execute(&format!("create role {ROLE} login password '{password}'"))?;
         make(&mut superuser, ROLE, &format!("owner {ROLE}"))?;
         let service_url = format!("postgres://{ROLE}:{password}@127.0.0.1:{}/{ROLE}", server.port());
-        Ok(Self { owner_url: server.url_for(ROLE), service_url, kind: Kind::Private(server) })
+        Ok(Self { owner_url: server.url_for(ROLE), service_url, kind: Kind::Private(Box::new(server)) })
     }
 
     fn on(url: &str) -> Result<Self> {

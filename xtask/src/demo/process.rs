@@ -5,7 +5,7 @@ use hourhand_testkit::{Leash, Leashed, Signal};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a program says as soon as it can be called.
 const LISTENS: &str = "listening on ";
@@ -40,13 +40,7 @@ pub(crate) struct Process {
 impl Process {
     /// Starts it. What it says goes to a file in `logs`, a directory that goes with us as well.
     pub(crate) fn start(name: &str, command: &mut Command, logs: &Path) -> Result<Self> {
-        for (variable, _) in std::env::vars_os() {
-            let ours = command.get_envs().any(|(set, _)| set == variable);
-            let text = variable.to_string_lossy().to_uppercase();
-            if !ours && (text.ends_with("_PROXY") || FOREIGN.iter().any(|foreign| text.starts_with(foreign))) {
-                command.env_remove(variable);
-            }
-        }
+        leave_foreign_out(command);
         command.env("RUST_LOG", "info");
         let leash = Leash::new(logs.join(format!("{name}.log"))).litter(logs);
         let leashed = leash.spawn(command)?;
@@ -99,6 +93,14 @@ impl Process {
         Ok(())
     }
 
+    /// Waits so long at most for the end of one that was asked to, and kills it then.
+    pub(crate) fn end_until(&mut self, deadline: Instant) {
+        if matches!(self.leashed.wait(deadline.saturating_duration_since(Instant::now())), Ok(Some(_))) {
+            return;
+        }
+        self.leashed.kill();
+    }
+
     /// Stops it in mid-air: alive, holding everything, doing nothing.
     pub(crate) fn freeze(&mut self) {
         self.leashed.freeze();
@@ -117,5 +119,16 @@ impl Process {
     /// All that it has said.
     pub(crate) fn log(&self) -> String {
         fs::read(self.leashed.log()).map(|log| String::from_utf8_lossy(&log).into_owned()).unwrap_or_default()
+    }
+}
+
+/// Keeps out of the command's environment whatever would have a say in what it does, but for what was set on purpose.
+pub(crate) fn leave_foreign_out(command: &mut Command) {
+    for (variable, _) in std::env::vars_os() {
+        let ours = command.get_envs().any(|(set, _)| set == variable);
+        let text = variable.to_string_lossy().to_uppercase();
+        if !ours && (text.ends_with("_PROXY") || FOREIGN.iter().any(|foreign| text.starts_with(foreign))) {
+            command.env_remove(variable);
+        }
     }
 }
