@@ -35,8 +35,16 @@ impl Database {
     ///
     /// If there is no server, or it refuses.
     pub async fn create() -> Self {
-        let server_url = std::env::var(URL_VARIABLE).unwrap_or_else(|_| own_server_url());
-        let name = fresh_name();
+        Self::create_on(std::env::var(URL_VARIABLE).unwrap_or_else(|_| own_server_url())).await
+    }
+
+    /// Makes one on the server of this superuser's URL: a private one, that is to be broken.
+    ///
+    /// # Panics
+    ///
+    /// If the server refuses.
+    pub async fn create_on(server_url: impl Into<String>) -> Self {
+        let (server_url, name) = (server_url.into(), fresh_name());
         let client = connect(&server_url).await;
         let made = client.batch_execute(&format!("create database \"{name}\"")).await;
         made.unwrap_or_else(|error| panic!("could not make database {name}: {}", told(&error)));
