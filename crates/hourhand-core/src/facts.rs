@@ -1,5 +1,7 @@
 //! What a look into the database showed of one job.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use crate::outcome::Trigger;
@@ -7,7 +9,7 @@ use crate::outcome::Trigger;
 /// Who holds a job's lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// The backend's process id.
+    /// The backend's process id; 0 for a lease, which no session holds.
     pub pid: i32,
     /// What its session calls itself, where visible.
     pub application: Option<String>,
@@ -38,6 +40,8 @@ pub struct Facts {
     pub resumed_at: Option<Timestamp>,
     /// Whoever holds the lock, hourhand or not.
     pub holder: Option<Holder>,
+    /// Somebody else's lease runs out after this.
+    pub lease_left: Option<Duration>,
     /// The lock is held by the session of the newest start, and its end is not recorded.
     pub running: bool,
     /// The newest start was made by the very session that looked.
@@ -71,6 +75,7 @@ impl Facts {
             paused: false,
             resumed_at: None,
             holder: None,
+            lease_left: None,
             running: false,
             mine: false,
             node: None,

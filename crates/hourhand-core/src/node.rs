@@ -41,6 +41,17 @@ pub use health::{Health, Problem};
 use life::{Job, Life};
 use session::Session;
 
+/// How runs exclude each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Exclusion {
+    /// By a session-level advisory lock: comes free the moment its holder dies.
+    #[default]
+    Session,
+    /// By a row that runs out: works through a transaction pooler; a dead holder is waited out for ttl, and a forward step of the
+    /// server's clock can end a lease early (only the fence covers that).
+    Lease,
+}
+
 /// What a node is told once, at its start.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -58,6 +69,8 @@ pub struct Settings {
     pub shutdown_grace: Duration,
     /// Bodies at once in this process.
     pub runs_max: usize,
+    /// How runs exclude each other.
+    pub exclusion: Exclusion,
     /// Spreads waits over a fleet; different on every node.
     pub seed: u64,
 }
@@ -225,6 +238,10 @@ impl Node {
 
     fn holds_any_lock(&self) -> bool {
         self.active.iter().any(|slot| self.job(*slot).holds.lock)
+    }
+
+    fn leases(&self) -> bool {
+        self.settings.exclusion == Exclusion::Lease
     }
 
     fn shutting_down(&self) -> bool {

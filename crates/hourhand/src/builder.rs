@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hourhand_core::job::Definition;
 use hourhand_core::name::Namespace;
-use hourhand_core::node::Settings;
+use hourhand_core::node::{Exclusion, Settings};
 use hourhand_core::protocol::{Slot, TroubleKind};
 use jiff::SignedDuration;
 use tokio::runtime::Handle as Runtime;
@@ -18,7 +18,7 @@ use crate::drive::{Brief, Command, FirstTrouble};
 use crate::error::Error;
 use crate::job::{Body, Job};
 use crate::pg::conninfo::{Conninfo, Environment};
-use crate::pg::{Catalog, Entry, Schema, SessionSettings, Statements};
+use crate::pg::{Catalog, Entry, Schema, SessionSettings, Signature, Statements};
 use crate::scheduler::{Handle, Scheduler};
 use crate::thread::{self, Identity};
 
@@ -44,6 +44,7 @@ pub struct SchedulerBuilder {
     start_delay: Duration,
     shutdown_grace: Duration,
     runs_max: usize,
+    exclusion: Exclusion,
     resident: bool,
     migrate: bool,
     complaints: Vec<String>,
@@ -66,6 +67,7 @@ impl SchedulerBuilder {
             start_delay: Duration::ZERO,
             shutdown_grace: Duration::from_secs(20),
             runs_max: usize::MAX,
+            exclusion: Exclusion::Session,
             resident: false,
             migrate: false,
             complaints: Vec::new(),
@@ -139,6 +141,13 @@ impl SchedulerBuilder {
             self.complaints.push("runs_max: 0 would never run anything; use enabled(false) to switch off".to_owned());
         }
         self.runs_max = runs;
+        self
+    }
+
+    /// How runs exclude each other. Default: session locks, which need a connection of their own; behind nothing but a transaction
+    /// pooler, [`Exclusion::Lease`].
+    pub fn exclusion(mut self, exclusion: Exclusion) -> Self {
+        self.exclusion = exclusion;
         self
     }
 
@@ -246,6 +255,7 @@ impl SchedulerBuilder {
             migrate: self.migrate,
             shutdown_grace: self.shutdown_grace,
             runs_max: self.runs_max,
+            exclusion: self.exclusion,
             seed: uuid::Uuid::new_v4().as_u64_pair().0,
         };
         let session = SessionSettings {
@@ -254,6 +264,7 @@ impl SchedulerBuilder {
             schema,
             ttl: self.ttl,
             evict_foreign_idle_after: self.evict_foreign_idle_after,
+            signature: signature(self.exclusion, self.ttl),
             application_name: application_name(&node, self.ttl),
         };
         let catalog = Arc::new(Catalog { entries: definitions.iter().map(entry).collect(), node });
@@ -314,6 +325,13 @@ fn entry(definition: &Definition) -> Entry {
 fn default_node() -> String {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     format!("{host}/{}", std::process::id())
+}
+
+/// A token of this node's own, for as long as it lives: a former process's leases are a stranger's.
+fn signature(exclusion: Exclusion, ttl: Duration) -> Option<Signature> {
+    let (statement_bound, lock_bound) = (ttl / 5 - Duration::from_millis(200), ttl / 15);
+    let token = || uuid::Uuid::new_v4().to_string();
+    (exclusion == Exclusion::Lease).then(|| Signature::new(token(), statement_bound, lock_bound))
 }
 
 /// What `pg_stat_activity` shows: plain characters only, at most as many as the server keeps (NAMEDATALEN less one). Watchers

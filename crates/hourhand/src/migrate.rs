@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::error::Error;
 use crate::pg::conninfo::{Conninfo, Environment};
-use crate::pg::{Catalog, Schema, SessionSettings, Statements};
+use crate::pg::{Catalog, Schema, SessionSettings, Signature, Statements};
 
 /// How long another session's migration is waited for.
 const WAIT_MAX: Duration = Duration::from_secs(60);
@@ -33,6 +33,8 @@ pub async fn migrate(database_url: &str, schema: &str) -> Result<(), Error> {
         schema,
         ttl: Duration::from_secs(15),
         evict_foreign_idle_after: None,
+        // Leaves no setting behind, so it may go through a pooler.
+        signature: Some(Signature::new(Uuid::new_v4().to_string(), Duration::from_secs(60), Duration::from_secs(1))),
         application_name: "hourhand migrate".to_owned(),
     };
     let failed = |trouble| Error::database("migrate", trouble);

@@ -6,6 +6,7 @@ mod ask;
 mod catalog;
 pub(crate) mod conninfo;
 mod end;
+mod lease;
 mod maintain;
 pub(crate) mod migrate;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod trouble;
 mod tstz;
 
 pub(crate) use catalog::{Catalog, Entry};
+pub(crate) use lease::Signature;
 pub(crate) use session::{Former, Opened, Session, SessionSettings};
 pub(crate) use sql::{Schema, Statements};
 pub(crate) use trouble::lost;

@@ -38,8 +38,8 @@ pub struct JobStatus {
 pub struct Running {
     /// The node.
     pub node: Option<String>,
-    /// The process id of the session that holds the lock.
-    pub pid: i32,
+    /// The process id of the session that holds the lock; none for a lease.
+    pub pid: Option<i32>,
     /// When it started, by the server's clock.
     pub since: Option<Timestamp>,
     /// Its fencing token.
@@ -75,7 +75,7 @@ fn job(node: &Node, now: Timestamp, slot: Slot, facts: &Facts) -> JobStatus {
     let definition = node.definition(slot);
     let running = facts.holder.as_ref().filter(|_| facts.running).map(|holder| Running {
         node: facts.node.clone(),
-        pid: holder.pid,
+        pid: (holder.pid != 0).then_some(holder.pid),
         since: facts.started_at,
         epoch: facts.epoch,
     });

@@ -47,13 +47,24 @@ impl Node {
                     self.refresh_active(slot);
                 }
             }
-            (Question::Reconcile { .. }, Answer::Reconciled { complete }) => {
-                self.session.doubt = false;
-                if !complete {
-                    self.drop_session(now, now.mono, "the lock is gone from pg_locks");
-                }
+            (Question::Reconcile { locks, watches }, Answer::Reconciled { complete }) => {
+                self.reconciled(now, &locks, &watches, complete);
             }
             (question, answer) => unreachable!("answer {answer:?} to {question:?}"),
+        }
+    }
+
+    /// The session holds what was to be kept, and nothing else.
+    fn reconciled(&mut self, now: Now, locks: &[Slot], watches: &[Slot], complete: bool) {
+        self.session.doubt = false;
+        for slot in self.active.clone() {
+            let job = self.job_mut(slot);
+            job.holds.lock &= locks.contains(&slot);
+            job.holds.watch &= watches.contains(&slot);
+            self.refresh_active(slot);
+        }
+        if !complete {
+            self.drop_session(now, now.mono, "the lock is gone");
         }
     }
 

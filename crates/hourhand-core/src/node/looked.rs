@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::life::{Contention, Grant, Intent, Life, Lost};
 use super::{Node, Now};
+use crate::backoff::spread;
 use crate::facts::{Facts, Holder};
 use crate::occurrence::{Decision, Due, decide};
 use crate::protocol::{Action, Obstacle, Slot, Ticket, TriggerAnswer};
@@ -13,6 +14,8 @@ use crate::time::Mono;
 
 /// A lock held by nobody's run is looked at again for this long: a start or an end may be under way.
 const RECHECK_FOR: Duration = Duration::from_secs(1);
+/// Who waits for a lock without watching it looks again after half of this to the whole.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(40);
 /// Between two such looks.
 const RECHECK_EVERY: Duration = Duration::from_millis(50);
 
@@ -130,7 +133,7 @@ impl Node {
         let decision = self.decide(now, slot, facts);
         let held = facts.holder.is_some();
         match decision {
-            Decision::Due(_) if held => self.contend(now, slot),
+            Decision::Due(_) if held => self.contend(now, slot, facts),
             Decision::Due(due) => self.live(slot, Life::Wanted(intent(Some(due), facts))),
             Decision::Later(_) | Decision::NotYet(_) if by_hand && !held => {
                 self.live(slot, Life::Wanted(intent(None, facts)));
@@ -158,8 +161,13 @@ impl Node {
         }
     }
 
-    /// The lock is taken while the occurrence is not handled.
-    fn contend(&mut self, now: Now, slot: Slot) {
+    /// The lock is taken while the occurrence is not handled. A lease is waited out; beside a session lock there is the watch.
+    fn contend(&mut self, now: Now, slot: Slot, facts: &Facts) {
+        let lease_end = facts.lease_left.map(|left| left + spread(self.spans.ping_interval, self.draw()));
+        if lease_end.is_some() || self.leases() {
+            let again_at = now.mono + lease_end.unwrap_or_else(|| spread(LOOK_AGAIN, self.draw()));
+            return self.live(slot, Life::Contended(Contention { again_at, outside: true, maintain: false }));
+        }
         let contention = match self.job(slot).life {
             Life::Contended(before) => before,
             _ => Contention::new(now.mono),
@@ -170,6 +178,10 @@ impl Node {
 
     /// The lock is ours: what the row says now stands until we let go, but for open transactions of older runs.
     fn grant_looked_at(&mut self, now: Now, slot: Slot, facts: &Facts, by_hand: bool) {
+        let other_kind = facts.lease_left.is_some() || (self.leases() && facts.holder.is_some());
+        if other_kind && !self.shutting_down() {
+            return self.contend(now, slot, facts);
+        }
         let wanted = match self.decide(now, slot, facts) {
             Decision::Due(due) => intent(Some(due), facts),
             Decision::Later(_) | Decision::NotYet(_) if by_hand => intent(None, facts),

@@ -101,8 +101,8 @@ impl Node {
     }
 
     fn reconcile(&self) -> Question {
-        let locks = self.active_where(|job| job.holds.lock);
-        let watches = self.active_where(|job| job.holds.watch);
+        let locks = self.active_where(|job| job.holds.lock && job.needs_lock());
+        let watches = self.active_where(|job| job.holds.watch && job.needs_watch());
         Question::Reconcile { locks, watches }
     }
 

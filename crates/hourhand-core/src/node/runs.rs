@@ -5,12 +5,16 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use super::life::{Contention, Going, Grant, Intent, Life, Lost, Stop};
+use super::looked::LOOK_AGAIN;
 use super::{Node, Now};
+use crate::backoff::spread;
 use crate::claim::ClaimEvent;
 use crate::outcome::{StopReason, Trigger};
 use crate::protocol::{Action, Notice, Proof, Slot, Start, StartAnswer, Started, Trouble, TroubleKind};
 use crate::time::Mono;
 
+/// How soon a node looks again that was too late for a lease.
+const LEASE_LOST_WAIT: Duration = Duration::from_secs(1);
 /// How soon a start is tried again that did not come about.
 const START_AGAIN: Duration = Duration::from_secs(1);
 
@@ -56,7 +60,9 @@ impl Node {
         let maintain = self.wants_maintenance(now, slot);
         match &mut self.job_mut(slot).life {
             Life::Wanted(Intent { due: Some(_), .. }) => {
-                self.live(slot, Life::Contended(Contention::new(now.mono)));
+                let again_at = if self.leases() { now.mono + spread(LEASE_LOST_WAIT, self.draw()) } else { now.mono };
+                let outside = self.leases();
+                self.live(slot, Life::Contended(Contention { again_at, outside, maintain: false }));
             }
             Life::Wanted(Intent { due: None, .. }) => self.refused_by_hand(now, slot),
             Life::Contended(contention) if watching => {
@@ -78,11 +84,7 @@ impl Node {
             let maintain = self.wants_maintenance(now, slot);
             let job = self.job_mut(slot);
             job.holds.watch = granted == Some(true);
-            let wait = if job.holds.watch {
-                Duration::from_secs(1)
-            } else {
-                crate::backoff::spread(Duration::from_secs(40), seed)
-            };
+            let wait = if job.holds.watch { Duration::from_secs(1) } else { spread(LOOK_AGAIN, seed) };
             if let Life::Contended(contention) = &mut job.life {
                 contention.again_at = now.mono + wait;
                 contention.outside = !job.holds.watch;

@@ -72,9 +72,11 @@ impl Session {
 impl Node {
     pub(super) fn connected(&mut self, now: Now, server: Timestamp, pid: i32) {
         self.session.state = State::Open { pid };
-        self.session.doubt = false;
         self.session.quiet_until = now.mono;
-        self.claim = Claim::None;
+        if !self.leases() {
+            self.session.doubt = false;
+            self.claim = Claim::None;
+        }
         self.learn_clock(now, server);
     }
 
@@ -111,7 +113,7 @@ impl Node {
 
     /// The server ended the session, or the way to it is gone: whatever it held is no longer ours.
     pub(super) fn closed(&mut self, now: Now, trouble: Trouble) {
-        self.asked = None;
+        let asked = self.asked.take().map(|asked| asked.question);
         self.status_tickets.append(&mut self.status_in_flight);
         let tries = self.session.tries;
         let wait = if tries == 0 { Duration::ZERO } else { reconnect_wait(tries, self.settings.seed) };
@@ -121,8 +123,15 @@ impl Node {
         };
         self.session.state = State::Closed { retry_at };
         self.session.tries = tries.saturating_add(1);
-        self.claim = self.claim.step(now.mono, ClaimEvent::Closed, &self.spans);
-        self.nothing_held(now, &trouble.text);
+        if self.leases() {
+            // A lease is not the connection's: it is ours until it runs out. What an answer that never came has taken is found out
+            // on the next connection.
+            let took = matches!(asked, Some(Question::TryLocks(_) | Question::Unlock(_)));
+            self.session.doubt |= took || self.holds_any_lock();
+        } else {
+            self.claim = self.claim.step(now.mono, ClaimEvent::Closed, &self.spans);
+            self.nothing_held(now, &trouble.text);
+        }
         // At rest it is nobody's loss: the next visit opens another.
         if self.wants_session() {
             self.trouble(now, trouble);
@@ -217,7 +226,7 @@ impl Node {
     /// An acquisition came to nothing, or to nobody knows what. With no run on the session it is thrown away; otherwise it is
     /// asked what it holds, and the runs go on.
     pub(super) fn doubt(&mut self, now: Now, why: &str) {
-        if self.active.iter().any(|slot| self.job(*slot).holds.lock) {
+        if self.leases() || self.holds_any_lock() {
             self.session.doubt = true;
         } else {
             self.drop_session(now, now.mono, why);
@@ -238,7 +247,9 @@ impl Node {
             Question::Settle { slot, .. } => self.grants_refused(now, [slot].into_iter(), trouble),
             Question::End { ends, .. } => self.ends_refused(now, &ends, trouble),
             Question::Unlock(_) | Question::UnlockWatches(_) | Question::Reconcile { .. } => {
-                self.drop_session(now, now.mono, &trouble.text);
+                let wait = reconnect_wait(self.session.tries, self.settings.seed);
+                self.session.tries = self.session.tries.saturating_add(1);
+                self.drop_session(now, now.mono + wait, &trouble.text);
                 self.trouble(now, trouble);
             }
             // The way is not freed, then; the next refusal asks again.

@@ -34,7 +34,7 @@ use std::time::Duration;
 
 use hourhand_core::facts::Facts;
 use hourhand_core::job::Definition;
-use hourhand_core::node::{Node, Settings};
+use hourhand_core::node::{Exclusion, Node, Settings};
 use hourhand_core::protocol::{Action, Event, Question, Slot, Ticket, Trouble, TroubleKind};
 use hourhand_core::time::{Mono, Now};
 use jiff::{SignedDuration, Timestamp};
@@ -103,6 +103,7 @@ impl Scene for World {
                 migrate: false,
                 shutdown_grace: Duration::from_secs(20),
                 runs_max: usize::MAX,
+                exclusion: Exclusion::Session,
                 seed: 1,
             },
             jobs: Vec::new(),

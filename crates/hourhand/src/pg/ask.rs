@@ -46,22 +46,42 @@ impl Session {
             Question::Migrate => super::migrate::migrate(&self.client, &self.schema).await,
             Question::Register => self.register(catalog).await,
             Question::Look(slots) => self.look(catalog, slots).await,
-            Question::TryLocks(slots) => self.try_locks(catalog, slots).await,
+            Question::TryLocks(slots) => match &self.signature {
+                Some(signature) => self.take_leases(catalog, slots, signature).await,
+                None => self.try_locks(catalog, slots).await,
+            },
             Question::TryWatches(slots) => self.try_watches(catalog, slots).await,
             Question::Settle { slot, epoch, died } => self.settle(catalog, *slot, *epoch, *died).await,
             Question::Start { starts, alone } => self.start(catalog, starts, *alone).await,
-            Question::Ping(runs) => self.ping(catalog, runs).await,
+            Question::Ping(runs) => match &self.signature {
+                Some(signature) => self.renew_leases(catalog, runs, signature).await,
+                None => self.ping(catalog, runs).await,
+            },
             Question::End { ends, alone } => self.end(catalog, ends, *alone, outputs).await,
             Question::Maintain(slots) => self.maintain(catalog, slots).await,
             Question::Unblock(slot) => self.unblock(catalog, *slot).await,
-            Question::Unlock(slots) => self.unlock(&catalog.keys(slots)).await,
+            Question::Unlock(slots) => match &self.signature {
+                Some(signature) => self.release_leases(catalog, slots, signature).await,
+                None => self.unlock(&catalog.keys(slots)).await,
+            },
             Question::UnlockWatches(slots) => self.unlock_watches(catalog, slots).await,
-            Question::Reconcile { locks, watches } => self.reconcile(catalog, locks, watches).await,
+            Question::Reconcile { locks, watches } => match &self.signature {
+                Some(signature) => self.reconcile_leases(catalog, locks, signature).await,
+                None => self.reconcile(catalog, locks, watches).await,
+            },
         }
     }
 
     pub(super) async fn rows(&self, statement: &str, params: &[Param<'_>]) -> Result<Vec<Row>, Trouble> {
-        self.client.query_typed(statement, params).await.map_err(|error| trouble(&error))
+        match &self.signature {
+            Some(signature) => self.rows_in_transaction(&signature.begin, statement, params).await,
+            None => self.client.query_typed(statement, params).await.map_err(|error| trouble(&error)),
+        }
+    }
+
+    /// The token of this node's leases, for statements that serve both kinds of exclusion.
+    fn token(&self) -> Option<&str> {
+        self.signature.as_ref().map(|signature| signature.token.as_str())
     }
 
     async fn register(&self, catalog: &Catalog) -> Result<Answer, Trouble> {
@@ -84,7 +104,8 @@ impl Session {
 
     async fn look(&self, catalog: &Catalog, slots: &[Slot]) -> Result<Answer, Trouble> {
         let names = catalog.names(slots);
-        let rows = by_name(self.rows(&self.statements.look, &[(&names, Type::TEXT_ARRAY)]).await?)?;
+        let params: [Param<'_>; 2] = [(&names, Type::TEXT_ARRAY), (&self.token(), Type::TEXT)];
+        let rows = by_name(self.rows(&self.statements.look, &params).await?)?;
         let now = rows.values().next().map(|row| instant(row, "now")).transpose()?;
         let found = names.iter().map(|name| rows.get(*name).map(facts).transpose());
         Ok(Answer::Looked { now, facts: found.collect::<Result<_, _>>()? })
@@ -105,7 +126,8 @@ impl Session {
 
     async fn settle(&self, catalog: &Catalog, slot: Slot, epoch: i64, died: bool) -> Result<Answer, Trouble> {
         let name = &catalog.entry(slot).name;
-        let params: [Param<'_>; 3] = [(name, Type::TEXT), (&epoch, Type::INT8), (&died, Type::BOOL)];
+        let params: [Param<'_>; 4] =
+            [(name, Type::TEXT), (&epoch, Type::INT8), (&died, Type::BOOL), (&self.token(), Type::TEXT)];
         let rows = self.rows(&self.statements.settle, &params).await?;
         let Some(row) = rows.first() else { return Ok(Answer::Settled(None)) };
         let deaths = u32::try_from(get::<i32>(row, "deaths")?).unwrap_or(0);
@@ -121,7 +143,8 @@ impl Session {
         let lookbacks: Vec<f64> = starts.iter().map(|start| entry(start).lookback_seconds).collect();
         let skipped: Vec<i64> = starts.iter().map(|start| start.skipped.cast_signed()).collect();
         let skipped_for: Vec<_> = starts.iter().map(|start| start.skipped_for.map(Tstz)).collect();
-        let params: [Param<'_>; 8] = [
+        let token = self.token();
+        let params: [Param<'_>; 9] = [
             (&names, Type::TEXT_ARRAY),
             (&occurrences, Type::TIMESTAMPTZ_ARRAY),
             (&seen, Type::INT8_ARRAY),
@@ -130,6 +153,7 @@ impl Session {
             (&skipped, Type::INT8_ARRAY),
             (&skipped_for, Type::TIMESTAMPTZ_ARRAY),
             (&catalog.node, Type::TEXT),
+            (&token, Type::TEXT),
         ];
         let statement = if alone { &self.statements.start_alone } else { &self.statements.start };
         let rows = by_name(self.rows(statement, &params).await?)?;

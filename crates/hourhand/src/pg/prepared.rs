@@ -22,6 +22,10 @@ async fn every_statement_prepares_against_the_migrated_schema() {
         &statements.end,
         &statements.end_alone,
         &statements.unblock,
+        &statements.take_leases,
+        &statements.renew_leases,
+        &statements.release_leases,
+        &statements.reconcile_leases,
     ];
     let fixed = [
         sql::OPEN,

@@ -1,6 +1,7 @@
 //! Rows, read by name.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use hourhand_core::facts::{Facts, Holder};
 use hourhand_core::outcome::Trigger;
@@ -54,6 +55,7 @@ pub(crate) fn facts(row: &Row) -> Result<Facts, Trouble> {
         paused: get(row, "paused")?,
         resumed_at: instant_or_none(row, "resumed_at")?,
         holder: holder_pid.map(|pid| Holder { pid, application }),
+        lease_left: get::<Option<f64>>(row, "lease_left")?.map(|seconds| Duration::from_secs_f64(seconds.max(0.0))),
         running: get(row, "running")?,
         mine: get::<Option<bool>>(row, "mine")?.unwrap_or(false),
         node: get(row, "node")?,

@@ -15,6 +15,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Notification};
 
 use super::conninfo::{ConnectError, Conninfo, connect};
+use super::lease::Signature;
 use super::probe::probe;
 use super::row::{get, instant, instant_or_none};
 use super::sql::{self, Schema, Statements};
@@ -37,6 +38,8 @@ pub(crate) struct SessionSettings {
     pub(crate) ttl: Duration,
     /// An idle session that is not hourhand's and holds a job's lock is ended after this long.
     pub(crate) evict_foreign_idle_after: Option<Duration>,
+    /// Takes leases instead of session locks.
+    pub(crate) signature: Option<Signature>,
     /// Shown in `pg_stat_activity`; begins with `hourhand`, plain characters only.
     pub(crate) application_name: String,
 }
@@ -57,6 +60,7 @@ pub(crate) struct Session {
     pub(super) statement_bound: Duration,
     pub(super) ttl: Duration,
     pub(super) evict_foreign_idle_after: Option<Duration>,
+    pub(super) signature: Option<Signature>,
 }
 
 /// The half of a session that moves its bytes.
@@ -106,6 +110,7 @@ impl SessionSettings {
             statement_bound: self.statement_bound(),
             ttl: self.ttl,
             evict_foreign_idle_after: self.evict_foreign_idle_after,
+            signature: self.signature.clone(),
         };
         let set_up = tokio::select! {
             set_up = self.set_up(&session, probe, former) => set_up,
@@ -121,7 +126,8 @@ impl SessionSettings {
         probe: bool,
         former: Option<Former>,
     ) -> Result<(Timestamp, Former, Vec<String>), Trouble> {
-        let rows = session.rows(sql::OPEN, &[(&session.mark, Type::TEXT)]).await?;
+        let leases = self.signature.is_some();
+        let rows = session.rows(sql::OPEN, &[(&session.mark, Type::TEXT), (&leases, Type::BOOL)]).await?;
         let row = rows.first().ok_or_else(|| unexpected("the first statement returned no row"))?;
         let (version, number): (String, i32) = (get(row, "version")?, get(row, "version_number")?);
         if number < VERSION_MIN {
@@ -135,6 +141,10 @@ impl SessionSettings {
         let pid: i32 = get(row, "pid")?;
         let backend_start = instant_or_none(row, "backend_start")?.unwrap_or(Timestamp::UNIX_EPOCH);
         let now = instant(row, "now")?;
+        if leases {
+            // Nothing of the connection is ours: no mark to probe with, no setting that would stay where we put it.
+            return Ok((now, Former { pid, backend_start }, Vec::new()));
+        }
         if probe {
             self.probe(session).await?;
         }

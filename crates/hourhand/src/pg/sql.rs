@@ -53,6 +53,10 @@ pub(crate) struct Statements {
     pub(crate) end: String,
     pub(crate) end_alone: String,
     pub(crate) unblock: String,
+    pub(crate) take_leases: String,
+    pub(crate) renew_leases: String,
+    pub(crate) release_leases: String,
+    pub(crate) reconcile_leases: String,
 }
 
 pub(crate) const OPEN: &str = include_str!("sql/open.sql");
@@ -82,6 +86,10 @@ impl Statements {
             end: put(END),
             end_alone: put(&waiting(END)),
             unblock: put(include_str!("sql/unblock.sql")),
+            take_leases: put(include_str!("sql/take_leases.sql")),
+            renew_leases: put(include_str!("sql/renew_leases.sql")),
+            release_leases: put(include_str!("sql/release_leases.sql")),
+            reconcile_leases: put(include_str!("sql/reconcile_leases.sql")),
         }
     }
 }

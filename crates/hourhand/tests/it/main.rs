@@ -9,6 +9,7 @@ mod catch_up;
 mod failures_and_retries;
 mod fence;
 mod hostile_settings;
+mod leases;
 mod manual_runs;
 mod migrations;
 mod nothing_at_rest;

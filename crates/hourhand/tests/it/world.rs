@@ -28,8 +28,12 @@ impl World {
 
     /// Without.
     pub async fn unmigrated() -> World {
+        World::unmigrated_on(Database::create().await).await
+    }
+
+    /// Without, in a given database.
+    pub async fn unmigrated_on(database: Database) -> World {
         let _ = tracing_subscriber::fmt().with_env_filter("hourhand=debug").with_test_writer().try_init();
-        let database = Database::create().await;
         let eye = database.connect().await;
         World { database, eye }
     }

@@ -1,6 +1,6 @@
 -- What the database knows of these jobs, read before a decision: the row, who holds the lock, pause and lease.
 -- pg_locks is read once for all jobs: a look into it takes every partition of the lock table.
--- $1 names
+-- $1 names, $2 token of this node's leases (null: it takes none)
 with locks as materialized (
   select ((l.classid::bigint << 32) | l.objid::bigint) as key, l.pid
   from pg_locks l
@@ -12,16 +12,27 @@ select j.name, clock_timestamp() as now,
   j.open_for, j.attempts, j.deaths, j.not_before,
   j.node, j.started_at, j.scheduled_for, j.trigger, j.last_outcome, j.last_success_at,
   coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false) as paused, p.resumed_at,
-  h.pid as holder_pid, a.application_name as holder_application,
+  -- A lease counts as a holder without a session: pid 0.
+  coalesce(h.pid, case when e.live then 0 end) as holder_pid, coalesce(a.application_name, case when e.live then e.holder end)
+    as holder_application,
+  case when e.live then e.seconds_left end as lease_left,
   -- Running: the lock is held by the session that the row names, and the end of that run is not recorded. The start of
   -- another role's session may be invisible; then its pid has to do.
   coalesce(j.epoch > j.ended_epoch and h.pid = j.pid
-    and (a.backend_start is null or a.backend_start = j.backend_start), false) as running,
-  j.pid = pg_backend_pid()
-    and j.backend_start = (select s.backend_start from pg_stat_activity s where s.pid = pg_backend_pid()) as mine
+    and (a.backend_start is null or a.backend_start = j.backend_start), false)
+    or coalesce(e.live and e.epoch = j.epoch and j.epoch > j.ended_epoch, false) as running,
+  case when $2::text is null
+    then j.pid = pg_backend_pid()
+      and j.backend_start = (select s.backend_start from pg_stat_activity s where s.pid = pg_backend_pid())
+    else e.own and e.epoch = j.epoch end as mine
 from unnest($1::text[]) as w(name)
 join {schema}.job j on j.name = w.name
 left join {schema}.definition d on d.job = j.name
 left join {schema}.pause p on p.job = j.name
+left join lateral (
+  select l.holder, l.epoch, l.token is not distinct from $2::text::uuid as own,
+    l.expires_at > clock_timestamp() and l.token is distinct from $2::text::uuid as live,
+    case when isfinite(l.expires_at) then extract(epoch from l.expires_at - clock_timestamp())::float8 end as seconds_left
+  from {schema}.lease l where l.job = j.name) e on true
 left join lateral (select k.pid from locks k where k.key = j.key limit 1) h on true
 left join pg_stat_activity a on a.pid = h.pid

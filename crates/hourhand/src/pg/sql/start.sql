@@ -6,14 +6,15 @@
 --   j.epoch = ended_epoch a run without an end is settled first, by a statement of its own
 --   lease                 no other kind of exclusion runs it; its row is locked too, so that no renewal slips in between
 --   own                   this backend holds the key: if the pooler probe was fooled, nothing starts
+--   with a token ($9)     the lease is ours and has not run out, and nobody at all holds the key
 -- $1 names, $2 occurrences (null: by hand), $3 epochs seen, $4 triggers, $5 lookbacks in seconds, $6 skipped before, $7 the
--- newest of those, $8 node
-with own as materialized (
+-- newest of those, $8 node, $9 token of leases (null: session locks)
+with held as materialized (
   select ((l.classid::bigint << 32) | l.objid::bigint) as key
   from pg_locks l
   where l.locktype = 'advisory' and l.granted and l.mode = 'ExclusiveLock' and l.objsubid = 1
     and l.database = (select oid from pg_database where datname = current_database())
-    and l.pid = pg_backend_pid()
+    and ($9::text is not null or l.pid = pg_backend_pid())
 ),
 want as materialized (
   select * from unnest($1::text[], $2::timestamptz[], $3::bigint[], $4::text[], $5::float8[], $6::bigint[], $7::timestamptz[])
@@ -34,8 +35,9 @@ ready as (
       and (j.not_before is null or j.not_before <= clock_timestamp()
         or (j.open_for is distinct from w.occurrence and j.deaths = 0))))
     and not coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false)
-    and l.expires_at <= clock_timestamp()
-    and j.key in (select o.key from own o)
+    and case when $9::text is null
+      then l.expires_at <= clock_timestamp() and j.key in (select h.key from held h)
+      else l.token = $9::text::uuid and l.expires_at > clock_timestamp() and j.key not in (select h.key from held h) end
   order by j.name
   for no key update of j, l skip locked
 ),
@@ -59,6 +61,11 @@ started as (
   where j.name = r.name
   returning j.name, j.epoch, j.attempt, j.takeover, j.window_from, j.window_until, j.started_at
 ),
+leased as (
+  update {schema}.lease l set epoch = s.epoch
+  from started s
+  where l.job = s.name and l.token = $9::text::uuid
+),
 skips as (
   insert into {schema}.history (job, scheduled_for, outcome, reason, count, node)
   select r.name, r.skipped_for, 'skipped', 'coalesced', r.skipped, $8::text
@@ -66,7 +73,7 @@ skips as (
   where r.skipped > 0
 )
 select w.name, t.epoch, t.attempt, t.takeover, t.window_from, t.window_until, t.started_at,
-  j.key in (select o.key from own o) as owned
+  ($9::text is not null or j.key in (select h.key from held h)) as owned
 from want w
 join {schema}.job j on j.name = w.name
 left join started t on t.name = w.name

@@ -191,10 +191,30 @@ begin
   end if;
 end $$;
 
+-- Whether the caller has the job to itself, by either kind of exclusion. Locks the lease row, so that no renewal slips in.
+create function {schema}.may_run(p_job text, p_key bigint, p_token uuid) returns boolean
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  l {schema}.lease;
+  live boolean;
+begin
+  select e.* into l from {schema}.lease e where e.job = p_job for no key update;
+  live := coalesce(l.expires_at > clock_timestamp(), false);
+  if p_token is null then
+    return not live and {schema}.owns(p_key);
+  end if;
+  return live and l.token = p_token and not exists (
+    select from pg_locks k
+    where k.locktype = 'advisory' and k.granted and k.mode = 'ExclusiveLock' and k.objsubid = 1
+      and k.database = (select oid from pg_database where datname = current_database())
+      and ((k.classid::bigint << 32) | k.objid::bigint) = p_key);
+end $$;
+
 -- Takes note of a run that ended without a word, and starts nothing. The only place that counts deaths.
 -- The first death leaves the occurrence due at once, the second after 30 s, the third in a row handles it as failed. Only an
 -- end recorded by a run's own node (p_died = false is one) sets the count back, so it goes on across occurrences.
-create function {schema}.settle(p_job text, p_epoch bigint, p_died boolean)
+-- Who settles has to have the job: its key in this session, or with a token a lease that has not run out while nobody holds the key.
+create function {schema}.settle(p_job text, p_epoch bigint, p_died boolean, p_token uuid default null)
 returns table (deaths int, gave_up boolean)
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
@@ -207,7 +227,7 @@ begin
   select j.* into r from {schema}.job j
     where j.name = p_job and j.epoch = p_epoch and j.epoch > j.ended_epoch
     for no key update;
-  if not found or not {schema}.owns(r.key) then
+  if not found or not {schema}.may_run(p_job, r.key, p_token) then
     return;
   end if;
   if r.scheduled_for is null or r.trigger not in ('schedule', 'catch_up', 'retry') then
@@ -248,8 +268,7 @@ begin
       hint = 'take it first, in this very session: select pg_try_advisory_lock(key(job))';
   end if;
   select j.* into r from {schema}.job j where j.name = p_job for no key update;
-  perform from {schema}.lease l where l.job = p_job and l.expires_at > at for no key update;
-  if found then
+  if not {schema}.may_run(p_job, r.key, null) then
     raise exception 'job % runs under a lease', p_job using errcode = 'HH002';
   end if;
   if r.epoch > r.ended_epoch then
