@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{Feed, Process, SOON, database, differences, runs, until};
 
 /// Real terms in small: 100 ms to 300 ms an answer, pages of 20, a rest after more than 10 rows.
-const LIVELY: [&str; 16] = [
+const LIVELY: [&str; 18] = [
     "--change-every",
     "50ms",
     "--late-max",
@@ -23,6 +23,8 @@ const LIVELY: [&str; 16] = [
     "300ms",
     "--seed",
     "11",
+    "--feed-rest",
+    "300ms",
 ];
 
 /// Kills whoever runs the sync, and starts another process in its place.
@@ -41,7 +43,7 @@ async fn kill_holder(nodes: &mut Vec<Process>, another: impl Fn() -> Process) {
 #[tokio::test]
 async fn three_processes_and_some_deaths_later_every_row_is_the_feeds_and_no_call_came_too_soon() {
     let ((database, pool), feed) = (database().await, Feed::start(&LIVELY).await);
-    let node = || Process::serve(&database, &feed.url, &["--feed-large-rows", "10"]);
+    let node = || Process::serve(&database, &feed.url, &["--feed-large-rows", "10", "--feed-rest", "300ms"]);
     let mut nodes: Vec<Process> = (0..3).map(|_| node()).collect();
     // Some holders die between two runs after all.
     while runs(&pool, "lost").await < 2 {
