@@ -1,7 +1,7 @@
 -- One page, $1, in one statement.
 -- The conflict is with the *partial* unique index, so its predicate is repeated; a row that was removed here is no
--- conflict. The last WHERE lets what arrives late never overwrite what is newer. An id that stands on a page twice would be
--- an error ("cannot affect row a second time"), so the newer of the two is taken. Sorted by id: rows are locked in
+-- conflict. The last WHERE lets what arrives late never overwrite what is newer. An id that stands on a page twice would
+-- be an error ("cannot affect row a second time"), so the newer of the two is taken. Sorted by id: rows are locked in
 -- one order.
 insert into orders (
     outside_id, customer, status, placed_at, updated_at,

@@ -2,8 +2,8 @@
 //!
 //! It stands for somebody else's machine. order-sync shares with it the words of the wire ([`crate::order`]) and
 //! reaches it over HTTP only. What it tells about itself beside its orders is for tests and for the demo, and
-//! lies outside the rate limit: `GET /stats` (was it ever called too soon, or twice at once?), `GET /truth` (every order
-//! as it is now, to compare a copy with) and `POST /control` (make trouble; end all change).
+//! lies outside the rate limit: `GET /stats` (was it ever called too soon, or twice at once?), `GET /truth` (every
+//! order as it is now, to compare a copy with) and `POST /control` (make trouble; end all change).
 
 mod books;
 mod file;
