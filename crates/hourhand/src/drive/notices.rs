@@ -3,7 +3,7 @@
 //! ERROR is for what an error tracker should page for, WARN for what was to be expected or mends itself, INFO for a run's start
 //! and end, DEBUG for the rest. A lost race is not said at all.
 
-use hourhand_core::protocol::Notice;
+use hourhand_core::protocol::{Notice, TroubleKind};
 use tracing::{debug, error, info, warn};
 
 use crate::pg::Catalog;
@@ -12,7 +12,12 @@ pub(super) fn say(notice: Notice, catalog: &Catalog) {
     let job = |slot| catalog.entry(slot).name.as_str();
     match notice {
         Notice::Unavailable(trouble) => {
-            warn!(kind = ?trouble.kind, "the scheduler's database can't be had, trying again: {}", trouble.text);
+            let remedy = if trouble.kind == TroubleKind::NotMigrated {
+                " (make the schema: hourhand::migrate, or migrate(true) on the builder)"
+            } else {
+                ""
+            };
+            warn!(kind = ?trouble.kind, "the scheduler's database can't be had, trying again: {}{remedy}", trouble.text);
         }
         Notice::Available(after) => info!(?after, "the scheduler's database answers"),
         Notice::ClockOff(offset) => warn!("this machine's clock differs from the database server's by {offset:#}"),
@@ -68,7 +73,8 @@ fn say_of_a_run(notice: Notice, catalog: &Catalog) {
         Notice::RunEnded { slot, epoch, outcome, error, transient, skipped } => match (outcome.as_str(), transient) {
             ("succeeded", _) => info!(job = job(slot), epoch, outcome, skipped, "run ended"),
             ("cancelled" | "lost", _) | (_, true) => warn!(job = job(slot), epoch, outcome, error, "run ended"),
-            _ => error!(job = job(slot), epoch, outcome, error, "run ended"),
+            // Error trackers group by the message: one group a job and outcome.
+            _ => error!(job = job(slot), epoch, outcome, error, "job {} {outcome}", job(slot)),
         },
         Notice::RunSuperseded { slot, epoch } => {
             warn!(job = job(slot), epoch, "a later run has started before this one's end was recorded");
