@@ -50,8 +50,16 @@ pub struct SchedulerBuilder {
     complaints: Vec<String>,
 }
 
+impl Scheduler {
+    /// Begins a scheduler on the database at `database_url`: a URL (`postgres://…`) or `key=value` pairs, read as libpq reads
+    /// them, with the `PG*` variables. It must lead to PostgreSQL itself or to a pooler in session mode.
+    pub fn builder(database_url: impl Into<String>) -> SchedulerBuilder {
+        SchedulerBuilder::new(database_url.into())
+    }
+}
+
 impl SchedulerBuilder {
-    pub(crate) fn new(database_url: String) -> SchedulerBuilder {
+    fn new(database_url: String) -> SchedulerBuilder {
         SchedulerBuilder {
             database_url,
             session_url: None,

@@ -8,7 +8,6 @@ use hourhand_core::protocol::{Slot, TriggerAnswer};
 use jiff::Timestamp;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::builder::SchedulerBuilder;
 use crate::drive::Command;
 use crate::error::Error;
 use crate::status::{Health, JobStatus};
@@ -16,7 +15,7 @@ use crate::status::{Health, JobStatus};
 /// Runs the jobs of this process, together with all other processes that have a scheduler on the same database.
 ///
 /// A handle: clones are the same scheduler. Dropping it stops nothing; [`Scheduler::shutdown`] does, and the future given to
-/// [`shutdown_on`](SchedulerBuilder::shutdown_on).
+/// [`shutdown_on`](crate::SchedulerBuilder::shutdown_on).
 #[derive(Clone)]
 pub struct Scheduler(Option<Arc<Handle>>);
 
@@ -52,12 +51,6 @@ pub enum Triggered {
 }
 
 impl Scheduler {
-    /// Begins a scheduler on the database at `database_url`: a URL (`postgres://…`) or `key=value` pairs, read as libpq reads
-    /// them, with the `PG*` variables. It must lead to PostgreSQL itself or to a pooler in session mode.
-    pub fn builder(database_url: impl Into<String>) -> SchedulerBuilder {
-        SchedulerBuilder::new(database_url.into())
-    }
-
     pub(crate) fn off() -> Scheduler {
         Scheduler(None)
     }
@@ -66,7 +59,7 @@ impl Scheduler {
         Scheduler(Some(Arc::new(handle)))
     }
 
-    /// Whether there is a scheduler: false when it was switched off ([`SchedulerBuilder::enabled`]).
+    /// Whether there is a scheduler: false when it was switched off ([`enabled`](crate::SchedulerBuilder::enabled)).
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }

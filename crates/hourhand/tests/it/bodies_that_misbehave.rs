@@ -6,11 +6,7 @@ use hourhand::{Failure, Job, Run, Schedule};
 use hourhand_testkit::eventually;
 use jiff::ToSpan;
 
-use crate::world::{JOB, Journal, World};
-
-fn yearly() -> Schedule {
-    Schedule::cron("0 0 1 1 *")
-}
+use crate::world::{JOB, Journal, World, yearly};
 
 async fn outcome(world: &World, wanted: &str, within: Duration) {
     eventually(within, async || match world.outcomes().await.as_slice() {

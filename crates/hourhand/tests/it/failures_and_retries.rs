@@ -8,11 +8,7 @@ use hourhand::{Failure, Job, Retry, Run, Schedule, Trigger};
 use hourhand_testkit::eventually;
 use jiff::SignedDuration;
 
-use crate::world::{JOB, Journal, World};
-
-fn daily() -> Schedule {
-    Schedule::every(Duration::from_secs(86_400))
-}
+use crate::world::{JOB, Journal, World, daily};
 
 /// A job whose n-th run (from 1) does what the function says.
 fn job_by_turns<F>(journal: &Journal, turns: F) -> Job
@@ -29,12 +25,6 @@ where
     })
 }
 
-async fn registered_yesterday(world: &World) {
-    let idle = Journal::default();
-    world.node("0").job(idle.job_of("0", daily(), Duration::ZERO)).start().await.unwrap().shutdown().await;
-    world.age("1 day").await;
-}
-
 async fn outcomes(world: &World, wanted: &[&str]) {
     eventually(Duration::from_secs(8), async || {
         let outcomes = world.outcomes().await;
@@ -46,7 +36,7 @@ async fn outcomes(world: &World, wanted: &[&str]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_occurrence_is_retried_after_its_backoff_while_attempts_remain() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     let journal = Journal::default();
     let job = job_by_turns(&journal, |turn| if turn < 3 { Err(Failure::unexpected("no")) } else { Ok(()) });
     let job = job.retry(Retry::fixed(3, SignedDuration::from_millis(300)));
@@ -64,7 +54,7 @@ async fn a_failed_occurrence_is_retried_after_its_backoff_while_attempts_remain(
 #[tokio::test(flavor = "multi_thread")]
 async fn with_its_attempts_used_up_an_occurrence_is_handled() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     let journal = Journal::default();
     let job = job_by_turns(&journal, |_| Err(Failure::unexpected("never")));
     let job = job.retry(Retry::fixed(2, SignedDuration::from_millis(50)));
@@ -81,7 +71,7 @@ async fn with_its_attempts_used_up_an_occurrence_is_handled() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_survives_the_end_of_its_node_and_goes_on_counting_on_another() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     let (first, second) = (Journal::default(), Journal::default());
     let retry = Retry::fixed(2, SignedDuration::from_secs(2));
     let a = world.node("a").job(job_by_turns(&first, |_| Err(Failure::unexpected("no"))).retry(retry));
@@ -98,7 +88,7 @@ async fn a_retry_survives_the_end_of_its_node_and_goes_on_counting_on_another() 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_error_may_ask_for_its_own_wait() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     let journal = Journal::default();
     let job = job_by_turns(&journal, |turn| match turn {
         1 => Err(Failure::transient("429").retry_after(SignedDuration::from_millis(200))),
@@ -129,7 +119,7 @@ async fn an_occurrence_that_comes_due_during_a_run_is_skipped_and_counted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_error_with_a_nul_and_of_a_megabyte_is_recorded_readable_and_bounded() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     let text = format!("a\0b {} the end", "x".repeat(1_000_000));
     let job = job_by_turns(&Journal::default(), move |_| Err(Failure::unexpected(&text)));
     let node = world.node("a").job(job).start().await.unwrap();

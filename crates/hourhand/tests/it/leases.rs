@@ -6,20 +6,10 @@ use std::time::{Duration, Instant};
 use hourhand::{Exclusion, Schedule, Scheduler, SchedulerBuilder, Triggered};
 use hourhand_testkit::eventually;
 
-use crate::world::{JOB, Journal, World};
-
-fn daily() -> Schedule {
-    Schedule::every(Duration::from_secs(86_400))
-}
+use crate::world::{JOB, Journal, World, daily, yearly};
 
 fn leased(world: &World, name: &str) -> SchedulerBuilder {
     world.node(name).exclusion(Exclusion::Lease)
-}
-
-async fn registered_yesterday(world: &World) {
-    let idle = Journal::default();
-    world.node("0").job(idle.job_of("0", daily(), Duration::ZERO)).start().await.unwrap().shutdown().await;
-    world.age("1 day").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -47,7 +37,7 @@ async fn four_nodes_by_lease_run_each_occurrence_once_and_leave_no_advisory_lock
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_longer_than_the_lease_is_prolonged_and_runs_once() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     let journal = Journal::default();
     let long = Duration::from_secs(8);
     let a = leased(&world, "a").job(journal.job_of("a", daily(), long)).start().await.unwrap();
@@ -65,7 +55,7 @@ async fn a_run_longer_than_the_lease_is_prolonged_and_runs_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_connection_does_not_lose_the_lease() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     let journal = Journal::default();
     let node = leased(&world, "a").job(journal.job_of("a", daily(), Duration::from_secs(4))).start().await.unwrap();
     let run = journal.run(1, Duration::from_secs(5)).await.run;
@@ -87,7 +77,7 @@ async fn a_lost_connection_does_not_lose_the_lease() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stolen_lease_stops_the_body_and_its_end_changes_nothing() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     let journal = Journal::default();
     let node = leased(&world, "a").job(journal.endless_job("a", daily())).start().await.unwrap();
     let run = journal.run(1, Duration::from_secs(5)).await.run;
@@ -110,7 +100,7 @@ async fn a_stolen_lease_stops_the_body_and_its_end_changes_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dead_holder_is_waited_out_for_ttl() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     // A holder that died without a word: a lease that still runs for 5 s, and a run without an end.
     let dead = "update hourhand.lease set token = gen_random_uuid(), holder = 'dead', epoch = 7, \
                 expires_at = now() + interval '5 s'; \

@@ -5,12 +5,7 @@ use std::time::{Duration, Instant};
 use hourhand::{Schedule, Triggered};
 use hourhand_testkit::eventually;
 
-use crate::world::{JOB, Journal, World};
-
-/// Far away: nothing is due during the test.
-fn yearly() -> Schedule {
-    Schedule::cron("0 0 1 1 *")
-}
+use crate::world::{JOB, Journal, World, yearly};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_double_click_starts_one_run_and_the_second_answer_says_since_when_and_where() {

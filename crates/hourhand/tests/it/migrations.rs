@@ -6,11 +6,7 @@ use hourhand::Schedule;
 use hourhand_testkit::eventually;
 use tokio_postgres::{Config, NoTls};
 
-use crate::world::{JOB, Journal, World};
-
-fn yearly() -> Schedule {
-    Schedule::cron("0 0 1 1 *")
-}
+use crate::world::{JOB, Journal, World, yearly};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn twenty_four_migrations_at_once_all_succeed_and_leave_one_version() {

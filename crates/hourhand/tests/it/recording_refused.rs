@@ -5,11 +5,7 @@ use std::time::Duration;
 use hourhand::Schedule;
 use hourhand_testkit::eventually;
 
-use crate::world::{JOB, Journal, World};
-
-fn yearly() -> Schedule {
-    Schedule::cron("0 0 1 1 *")
-}
+use crate::world::{JOB, Journal, World, yearly};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_history_refused_the_row_alone_records_the_success() {

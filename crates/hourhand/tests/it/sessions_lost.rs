@@ -5,17 +5,7 @@ use std::time::{Duration, Instant};
 use hourhand::{Schedule, Triggered};
 use hourhand_testkit::{Installation, Server, Shutdown, eventually};
 
-use crate::world::{JOB, Journal, World};
-
-fn daily() -> Schedule {
-    Schedule::every(Duration::from_secs(86_400))
-}
-
-async fn registered_yesterday(world: &World) {
-    let idle = Journal::default();
-    world.node("0").job(idle.job_of("0", daily(), Duration::ZERO)).start().await.unwrap().shutdown().await;
-    world.age("1 day").await;
-}
+use crate::world::{JOB, Journal, World, daily};
 
 const TERMINATE: &str = "select pg_terminate_backend(pid) from pg_stat_activity \
                          where application_name like 'hourhand%' and datname = current_database()";
@@ -23,7 +13,7 @@ const TERMINATE: &str = "select pg_terminate_backend(pid) from pg_stat_activity 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_terminated_session_stops_its_body_at_once_and_the_occurrence_runs_again() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     let journal = Journal::default();
     let node = world.node("a").job(journal.endless_job("a", daily())).start().await.unwrap();
     let first = journal.run(1, Duration::from_secs(5)).await;
@@ -44,7 +34,7 @@ async fn a_terminated_session_stops_its_body_at_once_and_the_occurrence_runs_aga
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unlock_all_behind_our_back_is_seen_by_the_next_ping() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     let journal = Journal::default();
     let node = world.node("a").job(journal.endless_job("a", daily())).start().await.unwrap();
     let first = journal.run(1, Duration::from_secs(5)).await;
@@ -63,7 +53,7 @@ async fn an_unlock_all_behind_our_back_is_seen_by_the_next_ping() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_will_not_stop_is_aborted_within_a_fifth_of_ttl_when_its_lock_is_lost() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     let journal = Journal::default();
     let node = world.node("a").job(journal.deaf_job("a", daily())).start().await.unwrap();
     journal.run(1, Duration::from_secs(5)).await;

@@ -6,17 +6,7 @@ use hourhand::{Schedule, Triggered};
 use jiff::ToSpan;
 use tokio::sync::oneshot;
 
-use crate::world::{JOB, Journal, World};
-
-fn daily() -> Schedule {
-    Schedule::every(Duration::from_secs(86_400))
-}
-
-async fn registered_yesterday(world: &World) {
-    let idle = Journal::default();
-    world.node("0").job(idle.job_of("0", daily(), Duration::ZERO)).start().await.unwrap().shutdown().await;
-    world.age("1 day").await;
-}
+use crate::world::{JOB, Journal, World, daily};
 
 const LEFT: &str = "select count(*) from pg_stat_activity where application_name like 'hourhand%' \
                     and datname = current_database()";
@@ -24,7 +14,7 @@ const LEFT: &str = "select count(*) from pg_stat_activity where application_name
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_under_way_may_finish_within_the_grace() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     let journal = Journal::default();
     let job = journal.job_of("a", daily(), Duration::from_millis(1200)).stop_grace(1.seconds());
     let node = world.node("a").job(job).shutdown_grace(10.seconds()).start().await.unwrap();
@@ -37,7 +27,7 @@ async fn a_run_under_way_may_finish_within_the_grace() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_cut_by_the_shutdown_is_due_at_once_on_another_node_and_costs_no_attempt() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     let journal = Journal::default();
     let (signal, shutdown) = oneshot::channel::<()>();
     let job = journal.endless_job("a", daily()).stop_grace(1.seconds());
@@ -64,7 +54,7 @@ async fn a_run_cut_by_the_shutdown_is_due_at_once_on_another_node_and_costs_no_a
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deaf_body_is_aborted_and_the_shutdown_ends_within_its_grace() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     let journal = Journal::default();
     let job = journal.deaf_job("a", daily()).stop_grace(1.seconds());
     let node = world.node("a").job(job).shutdown_grace(3.seconds()).start().await.unwrap();

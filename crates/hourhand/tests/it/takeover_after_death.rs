@@ -6,14 +6,10 @@ use std::time::{Duration, Instant};
 use hourhand::{Job, Run, Schedule, Scheduler};
 use hourhand_testkit::eventually;
 
-use crate::world::{JOB, Journal, World};
+use crate::world::{JOB, Journal, World, daily};
 
 const URL: &str = "HOURHAND_IT_CHILD_URL";
 const KIND: &str = "HOURHAND_IT_CHILD_KIND";
-
-fn daily() -> Schedule {
-    Schedule::every(Duration::from_secs(86_400))
-}
 
 /// Not a test: the process that is to die, started by the tests of this file.
 #[tokio::test(flavor = "multi_thread")]
@@ -63,16 +59,10 @@ impl Drop for Process {
     }
 }
 
-async fn registered_yesterday(world: &World) {
-    let idle = Journal::default();
-    world.node("0").job(idle.job_of("0", daily(), Duration::ZERO)).start().await.unwrap().shutdown().await;
-    world.age("1 day").await;
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn the_occurrence_of_a_killed_holder_runs_elsewhere_within_two_seconds_and_the_loss_is_recorded() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     let holder = Process::start(&world, "endless");
     world.until(Duration::from_secs(10), "select count(*) from hourhand.job where node = 'child'", 1).await;
     let journal = Journal::default();
@@ -99,7 +89,7 @@ async fn the_occurrence_of_a_killed_holder_runs_elsewhere_within_two_seconds_and
 #[tokio::test(flavor = "multi_thread")]
 async fn with_holder_and_watcher_killed_a_third_node_takes_over_within_its_next_look() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     let holder = Process::start(&world, "endless");
     world.until(Duration::from_secs(10), "select count(*) from hourhand.job where node = 'child'", 1).await;
     let watcher = Process::start(&world, "endless");
@@ -123,7 +113,7 @@ async fn with_holder_and_watcher_killed_a_third_node_takes_over_within_its_next_
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_kills_its_process_takes_down_three_and_is_then_handled_as_failed() {
     let world = World::new().await;
-    registered_yesterday(&world).await;
+    world.registered_yesterday().await;
     let lost = "select count(*) from hourhand.history where outcome = 'lost'";
     let (mut first, mut second) = (Process::start(&world, "poison"), Process::start(&world, "poison"));
     // The first death costs the occurrence no wait: the other process takes over, and dies.

@@ -12,6 +12,16 @@ use tokio_postgres::types::Type;
 /// The job that most tests use.
 pub const JOB: &str = "order-sync";
 
+/// Once a day: at most one occurrence comes due during a test.
+pub fn daily() -> Schedule {
+    Schedule::every(Duration::from_secs(86_400))
+}
+
+/// Nothing comes due during a test.
+pub fn yearly() -> Schedule {
+    Schedule::cron("0 0 1 1 *")
+}
+
 /// A database with hourhand's schema, and an eye on it.
 pub struct World {
     pub database: Database,
@@ -68,6 +78,13 @@ impl World {
         let query = "select outcome from hourhand.history where job = $1 and outcome <> 'skipped' order by id";
         let rows = self.eye.query_typed(query, &[(&JOB, Type::TEXT)]).await.unwrap();
         rows.iter().map(|row| row.get(0)).collect()
+    }
+
+    /// A job of once a day, registered by a node that is gone again, whose occurrence of today is due.
+    pub async fn registered_yesterday(&self) {
+        let idle = Journal::default().job_of("0", daily(), Duration::ZERO);
+        self.node("0").job(idle).start().await.unwrap().shutdown().await;
+        self.age("1 day").await;
     }
 
     /// Makes an occurrence due: as if the job had been registered a while ago.

@@ -1,0 +1,114 @@
+//! What the session answers.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::{Slot, Started};
+use crate::facts::Facts;
+
+/// What became of one start.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StartAnswer {
+    /// It runs.
+    Started(Started),
+    /// The row was not as seen, or is locked by somebody's open transaction.
+    NotStarted,
+    /// This backend does not hold the lock: the session is not what we took it for.
+    NotOwned,
+}
+
+/// What became of one end.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EndAnswer {
+    /// It is durable.
+    Recorded {
+        /// The outcome that stands, in the word of history: `succeeded` if the body has completed the run itself.
+        outcome: String,
+        /// The row afterwards: occurrences up to here need no run.
+        handled_until: Timestamp,
+        /// The row afterwards: the occurrence that is still open.
+        open_for: Option<Timestamp>,
+        /// The row afterwards: the open occurrence waits until then.
+        not_before: Option<Timestamp>,
+    },
+    /// An earlier try has recorded it.
+    RecordedBefore,
+    /// A later run has started; nothing was written.
+    Superseded,
+    /// Somebody's open transaction holds the row.
+    RowLocked,
+}
+
+/// What a ping proved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proof {
+    /// The session carries our mark.
+    pub marked: bool,
+    /// The server refuses writes.
+    pub read_only: bool,
+    /// The locks of these jobs, of those asked for, are ours.
+    pub owned: Vec<Slot>,
+    /// The runs among those asked for that somebody wants cancelled.
+    pub cancelled: Vec<i64>,
+}
+
+/// Another session in a job's way, as the maintainer sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    /// Its backend's process id.
+    pub pid: i32,
+    /// What it calls itself, where visible.
+    pub application: Option<String>,
+    /// Where it comes from, where visible and not a Unix socket.
+    pub client: Option<String>,
+    /// How long ago it began its last statement (in an open transaction: ended it), where visible.
+    pub silent: Option<Duration>,
+    /// It is hourhand's.
+    pub ours: bool,
+    /// It holds the watch, not the lock.
+    pub watch: bool,
+    /// It has been ended.
+    pub evicted: bool,
+    /// It should have been ended, and this role may not.
+    pub forbidden: bool,
+}
+
+/// What the session answered, in the order of what was asked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// The schema is there.
+    Migrated,
+    /// Another session is making it.
+    MigrationBusy,
+    /// Registered, but for these jobs, which stand under another key.
+    Registered(Vec<Slot>),
+    /// What the look showed; `None`: no such row.
+    Looked {
+        /// The server's time.
+        now: Option<Timestamp>,
+        /// One entry a job asked for.
+        facts: Vec<Option<Facts>>,
+    },
+    /// Granted or not; `None`: this backend does not carry our mark.
+    Tried(Vec<Option<bool>>),
+    /// Settled, with the deaths in a row and whether the occurrence was given up; `None`: there was nothing to settle.
+    Settled(Option<(u32, bool)>),
+    /// One entry a start.
+    Started(Vec<StartAnswer>),
+    /// The proof.
+    Pinged(Proof),
+    /// One entry an end, with the server's time.
+    Ended(Vec<EndAnswer>),
+    /// Every session that holds a lock or a watch of the jobs asked for.
+    Obstacles(Vec<(Slot, Obstacle)>),
+    /// Whose transaction holds the row, if anybody's.
+    Blocker(Option<Obstacle>),
+    /// Each lock was ours to let go.
+    Unlocked(bool),
+    /// The session holds exactly what was to be kept, or not even that.
+    Reconciled {
+        /// Everything to keep is there.
+        complete: bool,
+    },
+}

@@ -1,0 +1,122 @@
+//! What happens to a node, and what it wants done.
+
+use jiff::Timestamp;
+
+use super::{Answer, Notice, Question, Slot, Started, Ticket, Trouble};
+use crate::facts::Facts;
+use crate::outcome::{BodyEnd, StopReason, Trigger};
+
+/// Where a request to run a job now ended up.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TriggerAnswer {
+    /// It runs on this node.
+    Started(i64),
+    /// It runs already, here or elsewhere.
+    AlreadyRunning {
+        /// The node, where known.
+        node: Option<String>,
+        /// Since when, by the server's clock.
+        since: Option<Timestamp>,
+        /// The run, where known.
+        epoch: Option<i64>,
+    },
+    /// The job is paused.
+    Paused,
+    /// The database could not be asked.
+    Unreachable(Trouble),
+    /// This node is shutting down.
+    ShuttingDown,
+}
+
+/// What happens to a node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// Time passed.
+    Woke,
+    /// The session is open.
+    Connected {
+        /// The server's time.
+        server: Timestamp,
+        /// Its backend's process id.
+        pid: i32,
+    },
+    /// The session could not be had.
+    ConnectFailed(Trouble),
+    /// The session ended.
+    Closed(Trouble),
+    /// The question asked was answered.
+    Answered(Answer),
+    /// The question asked came to nothing.
+    Refused(Trouble),
+    /// Another node let the lock with this key go.
+    Freed(i64),
+    /// A body ended.
+    BodyEnded {
+        /// Its job.
+        slot: Slot,
+        /// Its run.
+        epoch: i64,
+        /// How.
+        end: BodyEnd,
+    },
+    /// Somebody wants this job run now.
+    Triggered {
+        /// The job.
+        slot: Slot,
+        /// Who waits for the answer.
+        ticket: Ticket,
+    },
+    /// Somebody wants to know how all jobs stand.
+    StatusAsked(Ticket),
+    /// End: no new runs, let those under way finish within the grace.
+    Shutdown,
+}
+
+/// What a node wants done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Open the session. `end_former`: end this node's former one on the server, whose locks nobody uses any more.
+    Connect {
+        /// Whether to.
+        end_former: bool,
+    },
+    /// Let the session go.
+    Close,
+    /// Ask this; answer with `Answered`, `Refused` or `Closed`.
+    Ask(Question),
+    /// Start the body of a run.
+    StartBody {
+        /// The job.
+        slot: Slot,
+        /// Its occurrence.
+        occurrence: Option<Timestamp>,
+        /// Why it runs.
+        trigger: Trigger,
+        /// The run.
+        run: Started,
+    },
+    /// Tell a body to stop.
+    StopBody {
+        /// The job.
+        slot: Slot,
+        /// The run.
+        epoch: i64,
+        /// Why.
+        reason: StopReason,
+    },
+    /// End a body's task: it was told to stop and did not within its grace.
+    AbortBody {
+        /// The job.
+        slot: Slot,
+        /// The run.
+        epoch: i64,
+    },
+    /// Answer a request to run a job now.
+    AnswerTrigger(Ticket, TriggerAnswer),
+    /// Answer a question for all jobs' status: the server's time, and the facts of each job.
+    AnswerStatus(Ticket, Result<(Timestamp, Vec<Option<Facts>>), Trouble>),
+    /// Tell people.
+    Say(Notice),
+    /// Nothing is left to do: the node has shut down.
+    Finish,
+}

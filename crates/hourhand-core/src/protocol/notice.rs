@@ -1,0 +1,128 @@
+//! What people are told.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Obstacle, Slot, Trouble};
+use crate::outcome::Trigger;
+
+/// What people are told, each once and not once a try.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// The database can't be had; the node goes on trying.
+    Unavailable(Trouble),
+    /// It answers again, after this long.
+    Available(Duration),
+    /// The node's wall clock differs from the server's by a second or more.
+    ClockOff(SignedDuration),
+    /// The mark is missing: a transaction pooler stands between, or somebody shares our session.
+    SessionShared,
+    /// A job is registered under another key; this node does not run it.
+    OtherKey(Slot),
+    /// A run began.
+    RunStarted {
+        /// Its job.
+        slot: Slot,
+        /// The run.
+        epoch: i64,
+        /// Why.
+        trigger: Trigger,
+        /// Its occurrence.
+        occurrence: Option<Timestamp>,
+        /// How many holders of the occurrence died before.
+        takeover: u32,
+        /// Occurrences passed over.
+        skipped: u64,
+    },
+    /// A run ended and its end is durable.
+    RunEnded {
+        /// Its job.
+        slot: Slot,
+        /// The run.
+        epoch: i64,
+        /// The outcome that stands.
+        outcome: String,
+        /// Its message.
+        error: Option<String>,
+        /// A failure that was to be expected.
+        transient: bool,
+        /// Occurrences skipped because they came due meanwhile.
+        skipped: u64,
+    },
+    /// A later run has started before this one's end could be recorded.
+    RunSuperseded {
+        /// Its job.
+        slot: Slot,
+        /// The run.
+        epoch: i64,
+    },
+    /// A run ended, but the database would not record it for ttl; it will be written when it can.
+    Unrecorded {
+        /// Its job.
+        slot: Slot,
+        /// The run.
+        epoch: i64,
+        /// What the database said last.
+        trouble: Option<Trouble>,
+    },
+    /// The lock was lost while a run was under way.
+    LockLost {
+        /// Its job.
+        slot: Slot,
+        /// The run.
+        epoch: i64,
+        /// What showed it.
+        why: String,
+    },
+    /// A run of another process ended without a word.
+    HolderDied {
+        /// Its job.
+        slot: Slot,
+        /// The lost run.
+        epoch: i64,
+        /// Deaths in a row.
+        deaths: u32,
+        /// The occurrence is handled as failed.
+        gave_up: bool,
+    },
+    /// A lock is held by a session that runs nothing of ours.
+    ForeignHolder {
+        /// The job.
+        slot: Slot,
+        /// Who.
+        holder: Obstacle,
+    },
+    /// A silent session was ended: a frozen holder or watcher, or a transaction left open inside a fence.
+    Evicted {
+        /// The job whose way is free again.
+        slot: Slot,
+        /// Who.
+        holder: Obstacle,
+    },
+    /// A silent session should be ended, and this role may not.
+    MayNotEvict {
+        /// The job.
+        slot: Slot,
+        /// Who.
+        holder: Obstacle,
+    },
+    /// Somebody's open transaction holds the job's row: nothing can start or end.
+    RowLocked {
+        /// The job.
+        slot: Slot,
+        /// Whose, where visible.
+        blocker: Option<Obstacle>,
+    },
+    /// The server has no room for another lock; the jobs are tried again.
+    OutOfLocks,
+    /// A body was told to stop and aborted, and its task goes on: it blocks.
+    BodyStuck {
+        /// The job.
+        slot: Slot,
+        /// The run.
+        epoch: i64,
+    },
+    /// The runtime on which bodies run has shut down: the node shuts down too.
+    RuntimeGone,
+}

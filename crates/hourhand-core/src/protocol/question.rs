@@ -1,0 +1,123 @@
+//! What the node asks of its session.
+
+use jiff::Timestamp;
+
+use super::Slot;
+use crate::outcome::{Trigger, Verdict};
+
+/// What the node asks of its session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Question {
+    /// Make or upgrade the schema.
+    Migrate,
+    /// Register the definitions of all jobs.
+    Register,
+    /// Read all that a decision needs.
+    Look(Vec<Slot>),
+    /// Try the locks.
+    TryLocks(Vec<Slot>),
+    /// Try the watches.
+    TryWatches(Vec<Slot>),
+    /// Record that the run `epoch` is lost; the job's lock is held. `died`: its process is gone (else: its start's answer was).
+    Settle {
+        /// The job.
+        slot: Slot,
+        /// The lost run.
+        epoch: i64,
+        /// Counts as a death.
+        died: bool,
+    },
+    /// Start runs. `alone`: wait for the row's lock within `lock_timeout`, where several starts skip what is locked.
+    Start {
+        /// One a job.
+        starts: Vec<Start>,
+        /// Wait for the row.
+        alone: bool,
+    },
+    /// Prove that the session lives and owns these locks.
+    Ping(Vec<(Slot, i64)>),
+    /// Record ends.
+    End {
+        /// One a run.
+        ends: Vec<End>,
+        /// Wait for the row.
+        alone: bool,
+    },
+    /// See who holds the locks and watches of these jobs, and end the sessions that have gone silent.
+    Maintain(Vec<Slot>),
+    /// See whose open transaction holds a job's row, and end that session if it has gone silent inside it.
+    Unblock(Slot),
+    /// Let locks go, and say so.
+    Unlock(Vec<Slot>),
+    /// Let watches go.
+    UnlockWatches(Vec<Slot>),
+    /// List what the session holds, and let go whatever is not among these locks and watches.
+    Reconcile {
+        /// Locks to keep.
+        locks: Vec<Slot>,
+        /// Watches to keep.
+        watches: Vec<Slot>,
+    },
+}
+
+/// A start, as decided by a look; the statement re-checks it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Start {
+    /// The job.
+    pub slot: Slot,
+    /// Its occurrence; none for a manual run.
+    pub occurrence: Option<Timestamp>,
+    /// The row's epoch that the decision rests on.
+    pub seen: i64,
+    /// What the run will be called.
+    pub trigger: Trigger,
+    /// Occurrences it replaces.
+    pub skipped: u64,
+    /// The newest of them.
+    pub skipped_for: Option<Timestamp>,
+}
+
+/// A run that has started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Started {
+    /// The fencing token.
+    pub epoch: i64,
+    /// From 1.
+    pub attempt: u32,
+    /// How many holders of this occurrence have died before.
+    pub takeover: u32,
+    /// The half-open span of outside data to cover: from.
+    pub window_from: Timestamp,
+    /// The half-open span of outside data to cover: until.
+    pub window_until: Timestamp,
+    /// The server's time at the start.
+    pub started_at: Timestamp,
+}
+
+/// The end of a run, to be recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct End {
+    /// The job.
+    pub slot: Slot,
+    /// The run.
+    pub epoch: i64,
+    /// How it ended and what that does.
+    pub verdict: Verdict,
+    /// How much of it is written.
+    pub form: EndForm,
+    /// Occurrences that came due meanwhile, skipped if the run leaves its own handled.
+    pub skipped: u64,
+    /// The newest of them.
+    pub skipped_for: Option<Timestamp>,
+}
+
+/// How much of an end is written: what was refused whole is tried again with less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EndForm {
+    /// Row and history with message and output.
+    Full,
+    /// Row and history without message and output.
+    Bare,
+    /// The row alone.
+    RowAlone,
+}
