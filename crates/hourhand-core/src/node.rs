@@ -3,7 +3,7 @@
 //! Authority. Whether a job runs is decided by its lock and its row, in the database; the node only holds beliefs: the facts of
 //! the last look (old at once; a start re-checks them), and the claim (which ends by itself).
 //!
-//! One question is under way at a time. Whenever none is, [`plan`] picks the most urgent one that the jobs' lives call for and
+//! One question is under way at a time. Whenever none is, `plan` picks the most urgent one that the jobs' lives call for and
 //! puts all jobs into it that need the same, so that a visit with many due jobs costs a handful of statements:
 //!
 //! ```text
@@ -12,7 +12,7 @@
 //!                   └──30 s── Contended ◀──────────┘ handled: Resting
 //! ```
 //!
-//! What the session holds stands apart from the lives, in [`life::Holds`]: a lock is let go when no life needs it any more, so
+//! What the session holds stands apart from the lives, in `life::Holds`: a lock is let go when no life needs it any more, so
 //! no path through the lives can leave one behind. When the session ends, nothing is held, whatever the lives were.
 
 mod answers;
