@@ -115,11 +115,11 @@ impl Claim {
         matches!(self, Claim::Held { ping_at, .. } if now >= ping_at)
     }
 
-    /// When time alone changes something next.
-    pub fn wakes_at(self) -> Option<Mono> {
+    /// When time alone changes something: a ping is due, and trust ends.
+    pub fn wakes_at(self) -> [Option<Mono>; 2] {
         match self {
-            Claim::Held { trusted_until, ping_at } => Some(trusted_until.min(ping_at)),
-            Claim::None | Claim::Lost => None,
+            Claim::Held { trusted_until, ping_at } => [Some(ping_at), Some(trusted_until)],
+            Claim::None | Claim::Lost => [None, None],
         }
     }
 }

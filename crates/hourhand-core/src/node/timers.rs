@@ -127,27 +127,29 @@ impl Node {
         };
         let shutdown = self.shutdown_since.map(|since| since + self.settings.shutdown_grace);
         let drain = self.shutdown_since.map(|since| self.drain_until(since));
-        let jobs = self.active.iter().filter_map(|slot| self.job_wakes_at(*slot)).min();
-        let monos = [session, self.claim.wakes_at(), shutdown, drain, jobs, self.out_of_locks_until];
-        let ahead = monos.into_iter().flatten().filter(|at| *at > now.mono).map(|at| at - now.mono);
+        let [proves, trusts] = self.claim.wakes_at();
+        let own = [session, proves, trusts, shutdown, drain, self.out_of_locks_until];
+        let jobs = self.active.iter().flat_map(|slot| self.job_wakes_at(*slot));
+        // Each on its own: what is past already and waits for something else must not hide what lies ahead.
+        let ahead = own.into_iter().chain(jobs).flatten().filter(|at| *at > now.mono).map(|at| at - now.mono);
         ahead.chain(calendar).min().unwrap_or(SLEEP_MAX).min(SLEEP_MAX)
     }
 
-    fn job_wakes_at(&self, slot: Slot) -> Option<Mono> {
+    fn job_wakes_at(&self, slot: Slot) -> [Option<Mono>; 4] {
         let job = self.job(slot);
-        let life = match &job.life {
-            Life::Resting | Life::Due | Life::Wanted(_) => None,
-            Life::Granted(Grant { retry_at, .. }) => Some(*retry_at),
+        let (life, gives_up) = match &job.life {
+            Life::Resting | Life::Due | Life::Wanted(_) => (None, None),
+            Life::Granted(Grant { retry_at, .. }) => (Some(*retry_at), None),
             Life::Running(going) => match going.stop {
-                Some(stop) if stop.aborted => Some(stop.abort_at + ABANDON_AFTER),
-                Some(stop) => Some(stop.abort_at),
-                None => going.times_out_at,
+                Some(stop) if stop.aborted => (Some(stop.abort_at + ABANDON_AFTER), None),
+                Some(stop) => (Some(stop.abort_at), None),
+                None => (going.times_out_at, None),
             },
-            Life::Ending(ending) => Some(ending.retry_at.max(ending.since).min(ending.since + self.spans.ttl)),
-            Life::Contended(contention) => Some(contention.again_at),
+            Life::Ending(ending) => (Some(ending.retry_at), Some(ending.since + self.spans.ttl)),
+            Life::Contended(contention) => (Some(contention.again_at), None),
         };
         let tickets = (!job.tickets.is_empty()).then_some(job.look_at);
         let unrecorded = job.unrecorded.as_ref().map(|ending| ending.retry_at);
-        [life, tickets, unrecorded].into_iter().flatten().min()
+        [life, gives_up, tickets, unrecorded]
     }
 }

@@ -90,7 +90,7 @@ fn no_order_of_events_lengthens_trust_beyond_the_sending_of_what_was_answered() 
             if let Claim::Held { trusted_until, .. } = claim {
                 assert!(trusted_until.0 <= newest_sent + spans.give_up, "{before:?} {event:?} {claim:?}");
                 assert!(trusted_until > Mono(now), "what is past is not believed");
-                assert!(claim.wakes_at().is_some());
+                assert!(claim.wakes_at().contains(&Some(trusted_until)));
             }
         }
     }

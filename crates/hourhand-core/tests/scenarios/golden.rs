@@ -22,6 +22,7 @@ pub(crate) fn check<S: Scene>(file: &str) {
     let expected = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let updating = std::env::var_os("UPDATE_TESTDATA").is_some();
     let (actual, scenes) = play::<S>(file, &expected, updating);
+    assert!(scenes > 0, "{file} has scenes");
     if updating {
         std::fs::write(&path, actual).unwrap();
         return;
@@ -31,7 +32,6 @@ pub(crate) fn check<S: Scene>(file: &str) {
         assert_eq!(now, then, "{file}, line {} ({scene})", number + 1);
     }
     assert_eq!(actual.lines().count(), expected.lines().count(), "{file}");
-    assert!(scenes > 0, "{file} has scenes");
 }
 
 /// The file with the answers that are given now, and the number of its scenes. When `updating`, a line that can't be answered
