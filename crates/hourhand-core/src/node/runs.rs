@@ -37,8 +37,13 @@ impl Node {
         }
     }
 
+    /// Said in words of its own, and once; health shows it until a visit succeeds, and nobody waits for an answer meanwhile.
     fn session_shared(&mut self, now: Now) {
+        let text = "the session is shared with others: a transaction pooler stands between".to_owned();
+        let trouble = Trouble { kind: TroubleKind::Pooled, text };
         self.say(Notice::SessionShared);
+        self.session.trouble = Some(trouble.clone());
+        self.trouble(now, trouble);
         self.drop_session(now, now.mono + Duration::from_secs(60), "the session is shared");
     }
 
@@ -173,6 +178,10 @@ impl Node {
     pub(super) fn pinged(&mut self, now: Now, sent: Mono, asked: &[(Slot, i64)], proof: Proof) {
         let complete = proof.marked && !proof.read_only && asked.iter().all(|(slot, _)| proof.owned.contains(slot));
         self.claim = self.claim.step(now.mono, ClaimEvent::PingAnswered { sent, complete }, &self.spans);
+        if !proof.marked {
+            // The next session is probed before it is believed.
+            self.say(Notice::SessionShared);
+        }
         if !complete {
             let why = match (proof.marked, proof.read_only) {
                 (false, _) => "the session is not ours any more",

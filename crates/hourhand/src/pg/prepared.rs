@@ -32,6 +32,7 @@ async fn every_statement_prepares_against_the_migrated_schema() {
         sql::READ_BACK,
         sql::END_FORMER,
         sql::IDENTITY,
+        sql::UNMARK,
         sql::MAINTAIN,
         sql::TRY_LOCKS,
         sql::TRY_WATCHES,

@@ -6,8 +6,11 @@
 //! every other round, reads once more. If A ever answers from another pid or without its mark, or if B sees A's mark, they share
 //! backends. One round is not enough: a busy or a round-robin pooler fools it (tried: up to 199 of 200 times; four rounds: 0 of 880).
 
+use std::time::Duration;
+
 use hourhand_core::protocol::{Trouble, TroubleKind};
 use tokio_postgres::Client;
+use tokio_postgres::types::Type;
 
 use super::row::get;
 use super::sql;
@@ -21,11 +24,14 @@ struct Seen {
     mark: Option<String>,
 }
 
+/// How long the mark is looked for on a pooler's backends, to be taken off again. Usually found in milliseconds.
+const UNMARK_WITHIN: Duration = Duration::from_secs(2);
+
 /// Compares our session, which carries `mark`, with a second connection to the same server. Leaves nothing behind on either.
 ///
 /// # Errors
 ///
-/// [`TroubleKind::Pooled`] if they share backends.
+/// [`TroubleKind::Pooled`] if they share backends; then the mark has been taken off again.
 pub(super) async fn probe(ours: &Client, mark: &str, other: &Client) -> Result<(), Trouble> {
     let first = look(ours).await?;
     for round in 0..ROUNDS {
@@ -38,10 +44,33 @@ pub(super) async fn probe(ours: &Client, mark: &str, other: &Client) -> Result<(
         let strayed = own.pid != first.pid || own.mark.as_deref() != Some(mark);
         let met = std::iter::once(&theirs).chain(&again).any(|seen| seen.mark.as_deref() == Some(mark));
         if strayed || met {
+            // A mark that is not found (its backend is busy with somebody's long transaction) is a setting that nobody reads.
+            let _ = tokio::time::timeout(UNMARK_WITHIN, unmark(ours, mark, other)).await;
             return Err(pooled());
         }
     }
     Ok(())
+}
+
+/// Takes the mark off the backend that carries it, whichever that is. Every other try goes while the second connection pins a
+/// backend, or a pooler that always hands out the one used last would never come to the marked one.
+async fn unmark(ours: &Client, mark: &str, other: &Client) -> Result<(), tokio_postgres::Error> {
+    let take_off = async |client: &Client| {
+        let row = client.query_typed_one(sql::UNMARK, &[(&mark, Type::TEXT)]).await?;
+        row.try_get::<_, bool>("unmarked")
+    };
+    loop {
+        if take_off(ours).await? {
+            return Ok(());
+        }
+        other.batch_execute("begin").await?;
+        let unmarked = async { Ok::<_, tokio_postgres::Error>(take_off(other).await? || take_off(ours).await?) }.await;
+        // Rolled back, the mark would be on again.
+        other.batch_execute("commit").await?;
+        if unmarked? {
+            return Ok(());
+        }
+    }
 }
 
 async fn look(client: &Client) -> Result<Seen, Trouble> {

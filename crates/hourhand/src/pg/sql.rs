@@ -63,6 +63,7 @@ pub(crate) const OPEN: &str = include_str!("sql/open.sql");
 pub(crate) const READ_BACK: &str = include_str!("sql/read_back.sql");
 pub(crate) const END_FORMER: &str = include_str!("sql/end_former.sql");
 pub(crate) const IDENTITY: &str = include_str!("sql/identity.sql");
+pub(crate) const UNMARK: &str = include_str!("sql/unmark.sql");
 pub(crate) const MAINTAIN: &str = include_str!("sql/maintain.sql");
 pub(crate) const TRY_LOCKS: &str = include_str!("sql/try_locks.sql");
 pub(crate) const TRY_WATCHES: &str = include_str!("sql/try_watches.sql");
