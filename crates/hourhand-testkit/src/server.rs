@@ -126,6 +126,27 @@ impl Server {
         Self::builder(installation).setting("max_connections", "300").start()
     }
 
+    /// A copy of this server that follows it: a hot standby, asynchronous, with the same settings on a port of its own. Blocks
+    /// for some seconds.
+    ///
+    /// # Errors
+    ///
+    /// If the installation has no `pg_basebackup`, or copy or start fail.
+    pub fn standby(&self) -> Result<Self> {
+        let mut standby = Self {
+            installation: self.installation.clone(),
+            settings: self.settings.clone(),
+            account: self.account.clone(),
+            home: private_directory(self.account.as_ref())?,
+            password: self.password.clone(),
+            port: 0,
+            process: None,
+        };
+        standby.copy(self)?;
+        standby.start_on_a_free_port()?;
+        Ok(standby)
+    }
+
     /// Prepares a server whose settings differ.
     pub fn builder(installation: &Installation) -> ServerBuilder {
         let settings = SETTINGS.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
@@ -251,6 +272,18 @@ impl Server {
         let ended = initdb.wait(INITDB_WITHIN)?;
         ensure!(ended.is_some_and(|status| status.success()), "initdb failed; it said:\n{}", tail(&self.log()));
         fs::remove_file(&secret)?;
+        Ok(())
+    }
+
+    fn copy(&self, primary: &Self) -> Result<()> {
+        let bin = self.installation.bin();
+        ensure!(bin.join("pg_basebackup").is_file(), "{} has no pg_basebackup", bin.display());
+        let mut copy = self.installation.command("pg_basebackup");
+        copy.args(["--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--username=postgres", "--no-password"]);
+        copy.arg("--host").arg(primary.home()).args(["--port", &primary.port.to_string()]);
+        copy.arg("--pgdata").arg(self.data()).current_dir(self.home.path());
+        let ended = self.leash(Signal::TERM).spawn(&copy)?.wait(INITDB_WITHIN)?;
+        ensure!(ended.is_some_and(|status| status.success()), "pg_basebackup failed; it said:\n{}", tail(&self.log()));
         Ok(())
     }
 
