@@ -190,7 +190,7 @@ impl Job {
 
     /// The watch is not to be let go yet.
     pub(super) fn needs_watch(&self) -> bool {
-        matches!(self.life, Life::Contended(_))
+        matches!(&self.life, Life::Contended(contention) if !contention.outside)
     }
 }
 

@@ -172,7 +172,7 @@ impl Node {
     }
 
     /// How many more bodies may run at once.
-    fn room(&self) -> usize {
+    pub(super) fn room(&self) -> usize {
         let taken = self.active.iter().filter(|slot| self.job(**slot).needs_lock()).count();
         self.settings.runs_max.saturating_sub(taken)
     }

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use super::life::{Ending, Going, Grant, Life};
+use super::life::{Contention, Ending, Going, Grant, Life};
+use super::looked::LOOK_AGAIN;
 use super::session::State;
 use super::{Node, Now};
+use crate::backoff::spread;
 use crate::claim::{Claim, ClaimEvent};
 use crate::outcome::{BodyEnd, StopReason};
 use crate::protocol::{Action, Notice, Slot};
@@ -22,6 +24,7 @@ impl Node {
         self.wake_the_due(now);
         self.stop_what_takes_too_long(now);
         self.give_up_recording(now.mono);
+        self.leave_watching_to_others(now.mono);
         self.look_again_outside(now.mono);
         self.end_of_shutdown(now);
     }
@@ -84,6 +87,17 @@ impl Node {
         self.job_mut(slot).stuck = Some(epoch);
         self.say(Notice::BodyStuck { slot, epoch });
         self.end_run(now, slot, BodyEnd::Aborted, reason);
+    }
+
+    /// Without room for another body a watch is of no use here, and keeps those out who have room.
+    fn leave_watching_to_others(&mut self, now: Mono) {
+        if self.room() > 0 {
+            return;
+        }
+        for slot in self.active_where(|job| job.needs_watch()) {
+            let again_at = now + spread(LOOK_AGAIN, self.draw());
+            self.live(slot, Life::Contended(Contention { again_at, outside: true, maintain: false }));
+        }
     }
 
     /// Those who wait without the watch look again after their while.
