@@ -46,12 +46,12 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
 
 fn suite(filter: &[OsString]) -> Result<Done> {
     on_server(&Installation::for_tests()?, "the whole suite", |server| {
-        foreground::run(tell(runner(&[]).args(filter), server))?;
+        let tested = foreground::run(tell(runner(&[]).args(filter), server));
         // nextest leaves the examples in the documentation to cargo.
-        if filter.is_empty() && has("nextest") {
-            foreground::run(tell(cargo(&["test", "--doc"]).args(WHOLE), server))?;
-        }
-        Ok(())
+        let left = filter.is_empty() && has("nextest");
+        let documented =
+            if left { foreground::run(tell(cargo(&["test", "--doc"]).args(WHOLE), server)) } else { Ok(()) };
+        tested.and(documented)
     })
 }
 

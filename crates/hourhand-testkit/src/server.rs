@@ -174,6 +174,9 @@ impl Server {
     }
 
     /// The directory that holds its data (`data`), its log (`log`) and its Unix socket, which asks for no password.
+    ///
+    /// All of it goes with the server. If we are killed, the server's user removes it: a directory made here by root has
+    /// to be given to that user ([`Account::give`]), or it stays.
     pub fn home(&self) -> &Path {
         self.home.path()
     }

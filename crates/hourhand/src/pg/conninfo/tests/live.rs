@@ -94,6 +94,10 @@ impl Live {
     fn with_files_at_home(mut self) -> Live {
         let home = self.server.home().join("tls");
         fs::create_dir(&home).unwrap();
+        // It is the server's user who removes them.
+        if let Some(account) = Account::for_servers().unwrap() {
+            account.give(&home).unwrap();
+        }
         for file in fs::read_dir(&self.files).unwrap().map(Result::unwrap) {
             fs::copy(file.path(), home.join(file.file_name())).unwrap();
         }
