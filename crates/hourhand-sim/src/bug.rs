@@ -1,0 +1,64 @@
+//! Bugs that can be planted, to show that the simulator is able to fail.
+//!
+//! They live in the model of the server and in what stands in for the node's loop, not in the core: that one is tested as it is
+//! shipped.
+
+/// A planted bug.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum)]
+pub enum Bug {
+    /// What has been handled is checked by the look before the lock only, not by the start.
+    CheckBeforeLockOnly,
+    /// The start waits for the row and asks history what has been handled: answered from the snapshot of before the wait.
+    CheckByHistory,
+    /// The lock is let go before the end is recorded.
+    UnlockBeforeEnd,
+    /// Trust counts from a ping's answer instead of its sending.
+    PingCountedFromAnswer,
+    /// The next epoch is the node's own last one plus one.
+    EpochInMemory,
+    /// The next epoch is the row's plus one, so that a failover that loses commits repeats it.
+    EpochFromRowOnly,
+    /// The fence passes any run that is not newer than the row.
+    FenceTooWide,
+    /// Whoever finds the lock taken writes the occurrence off as skipped.
+    SkipByFinder,
+    /// A lost run is not counted as a death.
+    DeathsForgotten,
+    /// A session that is given up is closed at once, while its bodies still stop.
+    CloseBeforeBodiesEnd,
+    /// The maintainer ends whoever was silent for as long as a ping may take.
+    EvictTooSoon,
+    /// A lock whose answer never came is not looked for.
+    DoubtIgnored,
+}
+
+impl Bug {
+    /// The promises that it breaks, one of which has to be missed.
+    pub fn breaks(self) -> &'static [&'static str] {
+        match self {
+            Bug::CheckBeforeLockOnly | Bug::CheckByHistory => &["P1", "P3"],
+            Bug::UnlockBeforeEnd => &["P4", "P7"],
+            Bug::EpochInMemory | Bug::EpochFromRowOnly | Bug::FenceTooWide => &["P2"],
+            Bug::SkipByFinder => &["P3"],
+            Bug::DeathsForgotten => &["P8"],
+            Bug::PingCountedFromAnswer | Bug::CloseBeforeBodiesEnd | Bug::EvictTooSoon => &["P7"],
+            Bug::DoubtIgnored => &["P1", "P8"],
+        }
+    }
+
+    /// All of them.
+    pub const ALL: [Bug; 12] = [
+        Bug::CheckBeforeLockOnly,
+        Bug::CheckByHistory,
+        Bug::UnlockBeforeEnd,
+        Bug::PingCountedFromAnswer,
+        Bug::EpochInMemory,
+        Bug::EpochFromRowOnly,
+        Bug::FenceTooWide,
+        Bug::SkipByFinder,
+        Bug::DeathsForgotten,
+        Bug::CloseBeforeBodiesEnd,
+        Bug::EvictTooSoon,
+        Bug::DoubtIgnored,
+    ];
+}

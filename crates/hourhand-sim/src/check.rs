@@ -1,0 +1,91 @@
+//! What must hold, whatever goes wrong: looked at after every step.
+//!
+//! The checks know the truth: every body under way, every run that was ever started, every success. They judge by that, not by what
+//! the rows say.
+
+mod ends;
+mod notes;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use hourhand_core::claim::Spans;
+use jiff::Timestamp;
+
+use crate::body::Body;
+use crate::server::Store;
+use crate::time::At;
+
+/// A promise that was not kept.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// When, since the world began.
+    pub at: Duration,
+    /// Which, and how.
+    pub what: String,
+}
+
+/// The truth so far.
+#[derive(Debug)]
+pub(crate) struct Checks {
+    pub(crate) violation: Option<Violation>,
+    pub(crate) spans: Spans,
+    /// Every run that was started: its occurrence, if it has one.
+    runs: BTreeMap<(usize, i64), Option<Timestamp>>,
+    /// The newest run of each job, as far as it is not lost with a failover.
+    newest: Vec<i64>,
+    successes: BTreeMap<(usize, Timestamp), At>,
+    bodies_began: BTreeSet<(usize, i64)>,
+    /// Processes that died under a job's runs, one after another.
+    deaths: Vec<u32>,
+    /// When each job's lock was last let go.
+    freed_at: Vec<At>,
+}
+
+impl Checks {
+    pub(crate) fn new(ttl: Duration, jobs: usize) -> Checks {
+        Checks {
+            violation: None,
+            spans: Spans::of(ttl),
+            runs: BTreeMap::new(),
+            newest: vec![0; jobs],
+            successes: BTreeMap::new(),
+            bodies_began: BTreeSet::new(),
+            deaths: vec![0; jobs],
+            freed_at: vec![At::default(); jobs],
+        }
+    }
+
+    /// What must be true.
+    pub(crate) fn require(&mut self, holds: bool, at: At, what: impl FnOnce() -> String) {
+        if !holds && self.violation.is_none() {
+            self.violation = Some(Violation { at: at.since_began(), what: what() });
+        }
+    }
+
+    /// Whether the job's lock was let go at any moment since.
+    pub(crate) fn lock_was_freed(&self, job: usize, since: At) -> bool {
+        self.freed_at[job] >= since
+    }
+
+    /// A failover has lost what was committed after `at`.
+    pub(crate) fn rolled_back(&mut self, at: At, store: &Store) {
+        self.successes.retain(|_, when| *when <= at);
+        for (job, newest) in self.newest.iter_mut().enumerate() {
+            let row = store.rows.get(&job);
+            *newest = row.map_or(0, |row| row.epoch);
+            self.deaths[job] = row.map_or(0, |row| row.deaths);
+        }
+    }
+
+    /// A body has ended, or its process.
+    pub(crate) fn body_ended(&mut self, _id: u64, body: &Body, at: At) {
+        let late = body.must_end_by.is_some_and(|by| at > by) && body.nature.blocks_for.is_none();
+        self.require(!late, at, || format!("P7: {} ended too late after its lock was gone", named(body)));
+    }
+}
+
+/// A body, for people.
+pub(crate) fn named(body: &Body) -> String {
+    format!("run {} of job {} (process {}, pid {})", body.epoch, body.job, body.process, body.pid)
+}

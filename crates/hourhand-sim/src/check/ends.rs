@@ -1,0 +1,80 @@
+//! What only time can show: nobody waits for ever, nothing is left behind, nothing is held at rest.
+
+use std::time::Duration;
+
+use hourhand_core::occurrence::overdue;
+use jiff::SignedDuration;
+
+use crate::process::Line;
+use crate::server::Lock;
+use crate::world::{Happening, World};
+
+/// Within this a due occurrence runs or is handled, once all is quiet; and whoever asked is answered.
+const BOUND: Duration = Duration::from_secs(75);
+/// More statements within a second are a loop that has run hot.
+const STATEMENTS_A_SECOND: usize = 250;
+
+impl World {
+    /// Once a second.
+    pub(crate) fn glance(&mut self) {
+        self.faults_pass();
+        let twice = self.server.locks.all().find(|(.., count)| *count > 1);
+        self.checks.require(twice.is_none(), self.now, || format!("P1: a lock is taken more than once: {twice:?}"));
+        for process in 0..self.processes.len() {
+            if self.processes[process].alive() && self.processes[process].frozen_until.is_none() {
+                self.glance_at(process);
+            }
+        }
+        self.after(Duration::from_secs(1), Happening::Glance);
+    }
+
+    fn glance_at(&mut self, process: usize) {
+        let now = self.now;
+        let at = &mut self.processes[process];
+        let sent = at.sent.iter().filter(|sent| now - **sent <= Duration::from_secs(1)).count();
+        let last = at.sent.last().copied();
+        at.sent.retain(|sent| now - *sent <= Duration::from_secs(1) || Some(*sent) == last);
+        let asked = at.tickets.values().map(|(asked, _)| *asked).min();
+        let thawed = at.thawed_at.unwrap_or(at.born);
+        let (line, linger, resident) = (at.line, at.settings.linger, at.settings.resident);
+        self.checks.require(sent < STATEMENTS_A_SECOND, now, || {
+            format!("P12: process {process} sent {sent} statements within a second")
+        });
+        let waits = asked.map_or(Duration::ZERO, |asked| now - asked.max(thawed));
+        self.checks.require(waits < BOUND, now, || {
+            format!("P8: somebody waits for an answer of process {process} for {waits:?}")
+        });
+        if let Line::Open(pid) = line
+            && !resident
+        {
+            let holds = self.server.locks.of_session(pid).next().is_some();
+            let silent = last.map_or(Duration::ZERO, |last| now - last.max(thawed));
+            self.checks.require(holds || silent < linger + Duration::from_secs(45), now, || {
+                format!("P9: process {process} has held a session for {silent:?}, and nothing else")
+            });
+        }
+    }
+
+    /// After the quiet period: all that is due is handled or runs, and no lock is left.
+    pub(crate) fn check_the_end(&mut self) {
+        let now = self.server.now(self.now);
+        for job in 0..self.jobs.len() {
+            let bound = SignedDuration::try_from(BOUND).unwrap_or(SignedDuration::MAX);
+            let facts = self.server.facts(job, 0);
+            let definition = &self.jobs[job].definition;
+            let late = facts.as_ref().is_none_or(|facts| overdue(definition, facts, now, bound));
+            self.checks.require(!late, self.now, || format!("P8: job {job} is overdue when all is quiet: {facts:?}"));
+        }
+        let locks: Vec<(Lock, i32, u32)> = self.server.locks.all().collect();
+        for (lock, pid, count) in locks {
+            let job = self.server.keys.iter().position(|key| *key == lock.key);
+            let known = self.server.backends.get(&pid).map(|backend| (backend.process, self.now - backend.begun));
+            let runs = self.bodies.values().any(|body| body.pid == pid && Some(body.job) == job);
+            // On its way: to a start, or to be let go.
+            let busy = known.is_some_and(|(_, silent)| silent < Duration::from_secs(2));
+            self.checks.require(count == 1 && (runs || busy), self.now, || {
+                format!("P8: the lock {lock:?} is left with {pid}, taken {count} times")
+            });
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! What happened on the server, held against the truth.
+
+use std::time::Duration;
+
+use hourhand_core::outcome::Outcome;
+
+use super::named;
+use crate::body::Body;
+use crate::server::{Cause, Form, Lock, Note, STRANGER, Tx};
+use crate::time::At;
+use crate::world::{Happening, World};
+
+/// How long a clean line and an aborted task may take, besides the time to stop.
+const SLACK: Duration = Duration::from_millis(500);
+
+impl World {
+    /// After every step.
+    pub(crate) fn check(&mut self) {
+        for note in std::mem::take(&mut self.server.notes) {
+            self.check_note(note);
+        }
+        let now = self.now;
+        let late = self.bodies.values().find(|body| {
+            body.must_end_by.is_some_and(|by| now > by)
+                && body.nature.blocks_for.is_none()
+                && self.processes[body.process].frozen_until.is_none()
+        });
+        let late = late.map(named);
+        self.checks.require(late.is_none(), now, || {
+            format!("P7: {} goes on too long after its lock was gone", late.unwrap_or_default())
+        });
+    }
+
+    fn check_note(&mut self, note: Note) {
+        let now = self.now;
+        match note {
+            Note::Started { job, epoch, before, occurrence, repeated, handled } => {
+                let fresh = epoch > before && !self.checks.runs.contains_key(&(job, epoch));
+                self.checks
+                    .require(fresh, now, || format!("P2: epoch {epoch} of job {job} is not a new one ({before})"));
+                self.checks.require(!repeated && !handled, now, || {
+                    format!("P1: run {epoch} of job {job} repeats {occurrence:?}, which is handled")
+                });
+                self.checks.runs.insert((job, epoch), occurrence);
+                self.checks.newest[job] = epoch;
+            }
+            Note::Ended { job, epoch, outcome, completed, .. } => {
+                self.check_end(job, epoch, outcome == Outcome::Succeeded && !completed);
+            }
+            Note::Settled { job, died, gave_up, scheduled, .. } => {
+                if scheduled {
+                    self.checks.deaths[job] = if died { self.checks.deaths[job] + 1 } else { 0 };
+                }
+                let deaths = self.checks.deaths[job];
+                self.checks.require(deaths < 3 || gave_up || !scheduled, now, || {
+                    format!("P8: {deaths} processes died in a row under job {job}, and its occurrence is not given up")
+                });
+            }
+            Note::Skipped { job, by } => {
+                self.checks
+                    .require(by.is_some(), now, || format!("P3: an occurrence of job {job} is skipped by no run"));
+            }
+            Note::Unlocked { pid, lock, open_run } => self.check_unlock(pid, lock, open_run),
+            Note::SessionGone { pid, process, cause, locks } => self.check_session_gone(pid, (process, cause), &locks),
+            Note::Committed { tx, row_epoch } => self.check_commit(&tx, row_epoch),
+            Note::NotifyFree { key, from } => self.notify(key, from),
+        }
+    }
+
+    fn check_end(&mut self, job: usize, epoch: i64, success: bool) {
+        let now = self.now;
+        let Some(occurrence) = self.checks.runs.get(&(job, epoch)).copied().flatten() else { return };
+        self.checks.deaths[job] = 0;
+        if success {
+            let before = self.checks.successes.insert((job, occurrence), now);
+            self.checks.require(before.is_none(), now, || format!("P3: {occurrence} of job {job} succeeded twice"));
+        }
+    }
+
+    /// A fenced write has become visible.
+    fn check_commit(&mut self, tx: &Tx, row_epoch: i64) {
+        let newest = self.checks.newest[tx.job];
+        self.checks.require(row_epoch == tx.epoch && newest == tx.epoch, self.now, || {
+            format!("P2: run {} of job {} wrote, and the current one is {newest} (row: {row_epoch})", tx.epoch, tx.job)
+        });
+    }
+
+    fn check_unlock(&mut self, pid: i32, lock: Lock, open_run: Option<i64>) {
+        let now = self.now;
+        let Some(job) = self.job_of(lock).filter(|_| lock.form == Form::Bigint) else { return };
+        self.checks.freed_at[job] = now;
+        if let Some(epoch) = open_run {
+            let began = self.checks.bodies_began.contains(&(job, epoch));
+            let said = self.processes.iter().any(|process| process.unrecorded.contains(&(job, epoch)));
+            self.checks.require(!began || said, now, || {
+                format!("P4: the lock of job {job} is let go, and the end of run {epoch} is neither recorded nor said to be missing")
+            });
+        }
+        let runs = self.bodies.values().find(|body| body.pid == pid && body.job == job && !body.aborted).map(named);
+        self.checks
+            .require(runs.is_none(), now, || format!("P7: {} runs, and its lock is let go", runs.unwrap_or_default()));
+    }
+
+    fn job_of(&self, lock: Lock) -> Option<usize> {
+        self.server.keys.iter().position(|key| *key == lock.key)
+    }
+
+    /// A session is gone, or its locks: what ran under them must have ended, or end soon, depending on why.
+    fn check_session_gone(&mut self, pid: i32, (process, cause): (usize, Cause), locks: &[Lock]) {
+        let now = self.now;
+        for lock in locks.iter().filter(|lock| lock.form == Form::Bigint) {
+            if let Some(job) = self.job_of(*lock) {
+                self.checks.freed_at[job] = now;
+            }
+        }
+        if process == STRANGER {
+            return;
+        }
+        if cause == Cause::Evicted {
+            let disturbed = self.was_disturbed(process);
+            self.checks.require(disturbed, now, || {
+                format!("P7: the session {pid} of process {process} was alive and is evicted")
+            });
+        }
+        let ids: Vec<u64> = self.bodies.iter().filter(|(_, body)| body.pid == pid).map(|(id, _)| *id).collect();
+        for id in ids {
+            let disturbed = self.was_disturbed(process);
+            let frozen = self.processes[process].frozen_until.is_some();
+            let thawed = self.processes[process].thawed_at.is_some_and(|at| now - at < self.ttl);
+            let spans = self.checks.spans;
+            let Some(body) = self.bodies.get_mut(&id).filter(|body| body.gone.is_none()) else { continue };
+            body.gone = Some((now, cause));
+            let exempt = body.aborted && body.nature.blocks_for.is_some();
+            body.must_end_by = match cause {
+                _ if frozen || exempt => None,
+                Cause::Silence if thawed => Some(now + spans.stop_max + SLACK),
+                Cause::Client | Cause::Former | Cause::Silence => Some(now),
+                Cause::Ended | Cause::Evicted if disturbed => Some(now + spans.give_up + spans.stop_max + SLACK),
+                // Its locks alone are gone: the next ping shows it.
+                Cause::Ended | Cause::Evicted => Some(now + spans.ping_interval * 2 + spans.stop_max + SLACK),
+            };
+            let early = body.must_end_by == Some(now) && body.nature.blocks_for.is_none();
+            let who = named(body);
+            self.checks.require(!early, now, || format!("P7: {who} runs, and its lock is gone ({cause:?})"));
+        }
+    }
+
+    /// The process was frozen, or its link was not clean, not long ago.
+    fn was_disturbed(&self, process: usize) -> bool {
+        let recently = self.ttl * 3;
+        let at = &self.processes[process];
+        let near = |until: At| until != At::default() && (until > self.now || self.now - until < recently);
+        at.frozen_until.is_some()
+            || at.thawed_at.is_some_and(|thawed| self.now - thawed < recently)
+            || near(self.faults.cut_until(at.machine))
+            || near(self.faults.slow_until(at.machine))
+            || near(self.faults.heavy_until)
+    }
+
+    pub(crate) fn bodies_thawed(&mut self, process: usize) {
+        let by = self.now + self.checks.spans.stop_max + SLACK;
+        for body in self.bodies.values_mut().filter(|body| body.process == process && body.gone.is_some()) {
+            body.must_end_by = Some(by);
+        }
+    }
+
+    /// A body begins: nobody else's may be under way, unless its lock was taken from it.
+    pub(crate) fn body_began(&mut self, id: u64) {
+        let Some(new) = self.bodies.get(&id).cloned() else { return };
+        self.checks.bodies_began.insert((new.job, new.epoch));
+        let beside = |body: &&Body| body.job == new.job && body.epoch != new.epoch && body.gone.is_none();
+        let allowed = |body: &Body| body.aborted && body.nature.blocks_for.is_some();
+        let other = self.bodies.values().filter(beside).find(|body| !allowed(body)).map(named);
+        self.checks.require(other.is_none(), self.now, || {
+            format!("P1: {} begins beside {}", named(&new), other.unwrap_or_default())
+        });
+    }
+
+    /// Notices are hints: some are lost, some come twice.
+    fn notify(&mut self, key: i64, from: i32) {
+        let listeners: Vec<(usize, i32)> = (self.server.backends.iter())
+            .filter(|(pid, backend)| **pid != from && backend.process != STRANGER)
+            .map(|(pid, backend)| (backend.process, *pid))
+            .collect();
+        for (process, pid) in listeners {
+            let times = match self.random.below(20) {
+                0 if !self.quiet => 0,
+                1 => 2,
+                _ => 1,
+            };
+            for _ in 0..times {
+                let arrival = self.arrival(process, false);
+                self.at(arrival, Happening::Notified { process, pid, key });
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What a run of the simulator is given, and the jobs that its seed draws.
+
+use std::time::Duration;
+
+use hourhand_core::backoff::Retry;
+use hourhand_core::job::Definition;
+use hourhand_core::key::Key;
+use hourhand_core::name::JobName;
+use hourhand_core::schedule::Schedule;
+use jiff::SignedDuration;
+
+use crate::bug::Bug;
+use crate::random::Random;
+
+/// What to simulate.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// All chance follows from it.
+    pub seed: u64,
+    /// Processes.
+    pub nodes: usize,
+    /// Jobs; not every node knows all of them.
+    pub jobs: usize,
+    /// How long faults happen.
+    pub faults_for: Duration,
+    /// How long nothing happens afterwards: at its end all must be well.
+    pub quiet_for: Duration,
+    /// A bug to plant.
+    pub bug: Option<Bug>,
+}
+
+impl Plan {
+    /// The usual run of a seed: a few minutes of faults, and a quiet end.
+    pub fn of(seed: u64) -> Plan {
+        let quiet_for = Duration::from_secs(200);
+        Plan { seed, nodes: 5, jobs: 3, faults_for: Duration::from_secs(300), quiet_for, bug: None }
+    }
+
+    /// When faults end.
+    pub fn quiet_from(&self) -> Duration {
+        self.faults_for
+    }
+
+    /// When the run ends.
+    pub fn ends(&self) -> Duration {
+        self.faults_for + self.quiet_for
+    }
+}
+
+/// A job, and what its bodies are like.
+#[derive(Clone, Debug)]
+pub(crate) struct JobModel {
+    pub(crate) definition: Definition,
+    /// Of 1,000 bodies, while faults happen: die with their process; fail; call `complete`; ignore the word to stop; block.
+    pub(crate) poison: u64,
+    pub(crate) failing: u64,
+    pub(crate) completing: u64,
+    pub(crate) deaf: u64,
+    pub(crate) blocking: u64,
+    /// The longest body.
+    pub(crate) body_max: Duration,
+}
+
+impl JobModel {
+    /// The job number `number` of a run.
+    pub(crate) fn draw(number: usize, random: &mut Random) -> JobModel {
+        let name = JobName::parse(&format!("job-{number}")).expect("a plain name");
+        let period = *random.pick(&[20_u64, 30, 45, 60, 90, 120]);
+        let schedule = Schedule::every(SignedDuration::from_secs(period as i64));
+        let mut definition = Definition::new(name.clone(), Key::of(None, &name), schedule);
+        definition.timeout = Some(SignedDuration::from_secs(*random.pick(&[8, 20, 60])));
+        definition.stop_grace = SignedDuration::from_secs(*random.pick(&[1, 3, 10]));
+        definition.jitter = SignedDuration::from_secs(*random.pick(&[0, 0, 5]));
+        let wait = SignedDuration::from_millis(*random.pick(&[0, 2_000, 8_000]));
+        definition.retry = Retry::fixed(*random.pick(&[1, 2, 3]), wait);
+        definition.completes = random.chance(250);
+        let completing = if definition.completes { 900 } else { *random.pick(&[0, 300]) };
+        JobModel {
+            definition,
+            poison: *random.pick(&[0, 0, 40, 500]),
+            failing: *random.pick(&[0, 100, 400]),
+            completing,
+            deaf: *random.pick(&[0, 200]),
+            blocking: *random.pick(&[0, 0, 30]),
+            body_max: random.millis(500, 1_000 * period * 3 / 4),
+        }
+    }
+}

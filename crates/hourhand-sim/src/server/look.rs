@@ -1,0 +1,62 @@
+//! Looking: `look.sql` and `ping.sql`.
+
+use hourhand_core::facts::{Facts, Holder};
+use hourhand_core::protocol::{Answer, Proof, Slot};
+
+use super::{Execution, Form, Lock, Row, Server};
+use crate::time::At;
+
+impl Server {
+    pub(super) fn look(&self, pid: i32, jobs: &[usize], slots: &[Slot], at: At) -> Execution {
+        let facts: Vec<Option<Facts>> = slots.iter().map(|slot| self.facts(jobs[slot.0], pid)).collect();
+        let now = facts.iter().any(Option::is_some).then(|| self.now(at));
+        Execution::Done(Answer::Looked { now, facts })
+    }
+
+    /// What a look of this session shows of a job.
+    pub(crate) fn facts(&self, job: usize, pid: i32) -> Option<Facts> {
+        let row = self.store.rows.get(&job)?;
+        let holder = self.locks.holder(Lock::of(self.keys[job]));
+        let application = |pid: i32| self.backends.get(&pid).map(|backend| backend.application.to_string());
+        Some(Facts {
+            epoch: row.epoch,
+            ended_epoch: row.ended_epoch,
+            handled_until: row.handled_until,
+            counts_from: Some(row.counts_from),
+            open_for: row.open_for,
+            attempts: row.attempts,
+            deaths: row.deaths,
+            not_before: row.not_before,
+            paused: row.paused,
+            resumed_at: row.resumed_at,
+            holder: holder.map(|pid| Holder { pid, application: application(pid) }),
+            lease_left: None,
+            running: self.is_running(job, row),
+            mine: row.pid == Some(pid),
+            node: row.node.as_ref().map(|node| node.to_string()),
+            started_at: row.started_at,
+            scheduled_for: row.scheduled_for,
+            trigger: row.trigger,
+            last_outcome: row.last_outcome.clone(),
+            last_success_at: row.last_success_at,
+        })
+    }
+
+    /// The lock is held by the session that the row names, and that run's end is not recorded.
+    pub(crate) fn is_running(&self, job: usize, row: &Row) -> bool {
+        let holder = self.locks.holder(Lock::of(self.keys[job]));
+        row.epoch > row.ended_epoch && holder.is_some() && holder == row.pid
+    }
+
+    pub(super) fn ping(&self, pid: i32, jobs: &[usize], runs: &[(Slot, i64)]) -> Execution {
+        let held: Vec<i64> =
+            self.locks.of_session(pid).filter(|lock| lock.form == Form::Bigint).map(|lock| lock.key).collect();
+        let job = |slot: &Slot| jobs[slot.0];
+        let owned = runs.iter().map(|(slot, _)| *slot).filter(|slot| held.contains(&self.keys[job(slot)])).collect();
+        let cancels = |(slot, epoch): &&(Slot, i64)| {
+            self.store.rows.get(&job(slot)).is_some_and(|row| row.cancel == Some(*epoch))
+        };
+        let cancelled = runs.iter().filter(cancels).map(|(_, epoch)| *epoch).collect();
+        Execution::Done(Answer::Pinged(Proof { marked: true, read_only: false, owned, cancelled }))
+    }
+}

@@ -1,0 +1,205 @@
+//! The three statements that write a job's row: `settle.sql`, `start.sql`, `end.sql`.
+
+use hourhand_core::outcome::Outcome;
+use hourhand_core::protocol::{Answer, End, EndAnswer, EndForm, Start, StartAnswer, Started};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Execution, Lock, Note, Row, Server, Snapshot};
+use crate::bug::Bug;
+use crate::time::At;
+
+impl Server {
+    pub(super) fn settle(&mut self, pid: i32, job: usize, (epoch, died): (i64, bool), at: At) -> Execution {
+        let now = self.now(at);
+        let open = |row: &&mut Row| row.epoch == epoch && row.epoch > row.ended_epoch;
+        if self.row_locked(job) && self.store.rows.get_mut(&job).filter(open).is_some() {
+            return Execution::Wait(job);
+        }
+        let owns = self.locks.holder(Lock::of(self.keys[job])) == Some(pid);
+        let counts = self.bug != Some(Bug::DeathsForgotten);
+        let Some(row) = self.store.rows.get_mut(&job).filter(open).filter(|_| owns) else {
+            return Execution::Done(Answer::Settled(None));
+        };
+        row.ended_epoch = epoch;
+        row.last_outcome = Some("lost".to_owned());
+        let (mut deaths, mut gave_up) = (row.deaths, false);
+        if row.scheduled() {
+            deaths = if died && counts { row.deaths + 1 } else { 0 };
+            gave_up = deaths >= 3;
+            row.deaths = deaths;
+            row.not_before = (deaths >= 2).then(|| now + SignedDuration::from_secs(30));
+            if gave_up {
+                row.last_outcome = Some("failed".to_owned());
+                row.handled_until = row.scheduled_for.map_or(row.handled_until, |at| row.handled_until.max(at));
+                (row.open_for, row.attempts) = (None, 0);
+            } else {
+                row.open_for = row.scheduled_for;
+            }
+        }
+        let (row, scheduled) = (row.clone(), row.scheduled());
+        self.store.write_end(job, &row, epoch, if gave_up { "failed" } else { "lost" });
+        self.notes.push(Note::Settled { job, died, gave_up, scheduled });
+        Execution::Done(Answer::Settled(Some((deaths, gave_up))))
+    }
+
+    pub(super) fn start(
+        &mut self,
+        pid: i32,
+        jobs: &[usize],
+        (starts, alone, seen): (&[Start], bool, &Snapshot),
+        at: At,
+    ) -> Execution {
+        let waits = alone || self.bug == Some(Bug::CheckByHistory);
+        if let Some(start) = starts.iter().find(|start| waits && self.row_locked(jobs[start.slot.0])) {
+            return Execution::Wait(jobs[start.slot.0]);
+        }
+        let answers = starts.iter().map(|start| self.start_one(pid, jobs[start.slot.0], (start, seen), at)).collect();
+        Execution::Done(Answer::Started(answers))
+    }
+
+    fn start_one(&mut self, pid: i32, job: usize, (start, seen): (&Start, &Snapshot), at: At) -> StartAnswer {
+        let now = self.now(at);
+        let owned = self.locks.holder(Lock::of(self.keys[job])) == Some(pid);
+        let Some(row) = self.store.rows.get(&job) else { return StartAnswer::NotStarted };
+        if !owned {
+            return StartAnswer::NotOwned;
+        }
+        if self.row_locked(job) || !self.may_start(job, row, start, (seen, now)) {
+            return StartAnswer::NotStarted;
+        }
+        let (before, handled) = (row.epoch, start.occurrence.is_some_and(|occurrence| row.handled_until >= occurrence));
+        let epoch = self.next_epoch(pid, job, now);
+        let (node, lookback) =
+            (self.backends.get(&pid).map(|backend| backend.application.clone()), self.lookbacks[job]);
+        let Some(row) = self.store.rows.get_mut(&job) else { return StartAnswer::NotStarted };
+        let same = start.occurrence.is_some() && row.open_for == start.occurrence;
+        row.epoch = epoch;
+        row.ended_epoch = before;
+        (row.node, row.pid, row.started_at) = (node, Some(pid), Some(now));
+        (row.scheduled_for, row.trigger) = (start.occurrence, Some(start.trigger));
+        row.attempt = if same { row.attempts + 1 } else { 1 };
+        row.takeover = if same { row.deaths } else { 0 };
+        row.window_from = row.covered_until - lookback;
+        row.window_until = row.window_from.max(now);
+        if start.occurrence.is_some() {
+            row.attempts = if same { row.attempts } else { 0 };
+            (row.open_for, row.not_before) = (start.occurrence, None);
+        }
+        let run = Started {
+            epoch,
+            attempt: row.attempt,
+            takeover: row.takeover,
+            window_from: row.window_from,
+            window_until: row.window_until,
+            started_at: now,
+        };
+        let repeated = start.occurrence.is_some_and(|occurrence| self.store.has_succeeded(job, occurrence));
+        if start.skipped > 0 {
+            self.notes.push(Note::Skipped { job, by: Some(epoch) });
+        }
+        self.notes.push(Note::Started { job, epoch, before, occurrence: start.occurrence, repeated, handled });
+        StartAnswer::Started(run)
+    }
+
+    /// The WHERE of the statement.
+    fn may_start(&self, job: usize, row: &Row, start: &Start, (seen, now): (&Snapshot, Timestamp)) -> bool {
+        match self.bug {
+            Some(Bug::CheckBeforeLockOnly) => return !row.paused,
+            Some(Bug::CheckByHistory) => {
+                let before = &self.store.history[..seen.history.min(self.store.history.len())];
+                let succeeded = |occurrence: Timestamp| {
+                    before.iter().any(|record| {
+                        record.job == job && record.occurrence == Some(occurrence) && record.outcome == "succeeded"
+                    })
+                };
+                return !row.paused && start.occurrence.is_none_or(|occurrence| !succeeded(occurrence));
+            }
+            _ => {}
+        }
+        let unchanged = seen.epochs.get(&job) == Some(&row.epoch) && row.epoch == start.seen;
+        let due = start.occurrence.is_none_or(|occurrence| {
+            let waited = row.not_before.is_none_or(|until| until <= now)
+                || (row.open_for != Some(occurrence) && row.deaths == 0);
+            row.handled_until < occurrence && row.resumed_at.is_none_or(|resumed| resumed < occurrence) && waited
+        });
+        unchanged && row.epoch == row.ended_epoch && due && !row.paused
+    }
+
+    fn next_epoch(&mut self, pid: i32, job: usize, now: Timestamp) -> i64 {
+        let row = self.store.rows.get(&job).map_or(0, |row| row.epoch);
+        let process = self.backends.get(&pid).map_or(0, |backend| backend.process);
+        let epoch = match self.bug {
+            Some(Bug::EpochInMemory) => self.remembered.get(&(process, job)).copied().unwrap_or(row) + 1,
+            Some(Bug::EpochFromRowOnly) => row + 1,
+            _ => (row + 1).max(now.as_microsecond()),
+        };
+        self.remembered.insert((process, job), epoch);
+        epoch
+    }
+
+    pub(super) fn end(&mut self, pid: i32, jobs: &[usize], (ends, alone): (&[End], bool), at: At) -> Execution {
+        if self.bug == Some(Bug::UnlockBeforeEnd) {
+            ends.iter().for_each(|end| self.unlock_early(pid, jobs[end.slot.0]));
+        }
+        let current = |row: &Row, end: &End| {
+            row.epoch == end.epoch && (row.ended_epoch < end.epoch || row.last_outcome.as_deref() == Some("succeeded"))
+        };
+        let mut answers = Vec::new();
+        for end in ends {
+            let job = jobs[end.slot.0];
+            let answer = match self.store.rows.get(&job) {
+                None => EndAnswer::Superseded,
+                Some(row) if current(row, end) && self.row_locked(job) && alone => return Execution::Wait(job),
+                Some(row) if current(row, end) && !self.row_locked(job) => self.end_one(job, end, at),
+                Some(row) if row.epoch == end.epoch && row.ended_epoch == end.epoch => EndAnswer::RecordedBefore,
+                Some(row) if row.epoch == end.epoch => EndAnswer::RowLocked,
+                Some(_) => EndAnswer::Superseded,
+            };
+            answers.push(answer);
+        }
+        Execution::Done(Answer::Ended(answers))
+    }
+
+    fn end_one(&mut self, job: usize, end: &End, at: At) -> EndAnswer {
+        let now = self.now(at);
+        let Some(row) = self.store.rows.get_mut(&job) else { return EndAnswer::Superseded };
+        let (verdict, before, scheduled) = (&end.verdict, row.clone(), row.scheduled());
+        let completed = row.ended_epoch == end.epoch;
+        let handled = verdict.handled || completed;
+        let succeeded = verdict.outcome == Outcome::Succeeded;
+        row.ended_epoch = end.epoch;
+        if !completed {
+            row.last_outcome = Some(verdict.outcome.as_str().to_owned());
+            row.last_success_at = if succeeded { Some(now) } else { row.last_success_at };
+        }
+        if succeeded {
+            row.cover();
+        }
+        if scheduled {
+            if handled {
+                row.handled_until =
+                    [row.scheduled_for, end.skipped_for].into_iter().flatten().fold(row.handled_until, Timestamp::max);
+            }
+            row.open_for = row.scheduled_for.filter(|_| !handled);
+            row.attempts = if handled { 0 } else { row.attempts + u32::from(verdict.counts) };
+            row.deaths = 0;
+            let waits = !handled && verdict.backoff > SignedDuration::ZERO;
+            row.not_before = waits.then(|| now + verdict.backoff);
+        }
+        let after = row.clone();
+        let outcome = after.last_outcome.clone().unwrap_or_default();
+        if end.form != EndForm::RowAlone {
+            self.store.write_end(job, &before, end.epoch, verdict.outcome.as_str());
+        }
+        if end.skipped > 0
+            && handled
+            && scheduled
+            && end.skipped_for.is_some_and(|newest| before.handled_until < newest)
+        {
+            self.notes.push(Note::Skipped { job, by: Some(end.epoch) });
+        }
+        let (epoch, handled_until) = (end.epoch, after.handled_until);
+        self.notes.push(Note::Ended { job, epoch, outcome: verdict.outcome, completed });
+        EndAnswer::Recorded { outcome, handled_until, open_for: after.open_for, not_before: after.not_before }
+    }
+}

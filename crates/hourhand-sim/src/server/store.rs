@@ -1,0 +1,126 @@
+//! The durable part: the rows, history, and what the other tables say.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hourhand_core::outcome::Trigger;
+use jiff::Timestamp;
+
+/// A job's row, column by column as in the database.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) epoch: i64,
+    pub(crate) node: Option<Arc<str>>,
+    pub(crate) pid: Option<i32>,
+    pub(crate) started_at: Option<Timestamp>,
+    pub(crate) scheduled_for: Option<Timestamp>,
+    pub(crate) trigger: Option<Trigger>,
+    pub(crate) attempt: u32,
+    pub(crate) takeover: u32,
+    pub(crate) window_from: Timestamp,
+    pub(crate) window_until: Timestamp,
+    pub(crate) ended_epoch: i64,
+    pub(crate) last_outcome: Option<String>,
+    pub(crate) last_success_at: Option<Timestamp>,
+    pub(crate) handled_until: Timestamp,
+    pub(crate) covered_until: Timestamp,
+    pub(crate) open_for: Option<Timestamp>,
+    pub(crate) attempts: u32,
+    pub(crate) deaths: u32,
+    pub(crate) not_before: Option<Timestamp>,
+    /// From the definition's row.
+    pub(crate) counts_from: Timestamp,
+    /// From the pause's row.
+    pub(crate) paused: bool,
+    pub(crate) resumed_at: Option<Timestamp>,
+    /// From the cancel's row.
+    pub(crate) cancel: Option<i64>,
+}
+
+impl Row {
+    /// As registration leaves it.
+    pub(crate) fn registered(now: Timestamp) -> Row {
+        Row {
+            epoch: 0,
+            node: None,
+            pid: None,
+            started_at: None,
+            scheduled_for: None,
+            trigger: None,
+            attempt: 0,
+            takeover: 0,
+            window_from: now,
+            window_until: now,
+            ended_epoch: 0,
+            last_outcome: None,
+            last_success_at: None,
+            handled_until: now,
+            covered_until: now,
+            open_for: None,
+            attempts: 0,
+            deaths: 0,
+            not_before: None,
+            counts_from: now,
+            paused: false,
+            resumed_at: None,
+            cancel: None,
+        }
+    }
+
+    /// The newest start is for an occurrence: by schedule, catch-up or retry.
+    pub(crate) fn scheduled(&self) -> bool {
+        matches!(self.trigger, Some(Trigger::Schedule | Trigger::CatchUp | Trigger::Retry))
+    }
+
+    /// A success moves the window's start, if no gap lies between.
+    pub(crate) fn cover(&mut self) {
+        if self.window_from <= self.covered_until {
+            self.covered_until = self.covered_until.max(self.window_until);
+        }
+    }
+}
+
+/// One row of history.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) job: usize,
+    /// None for a skip.
+    pub(crate) epoch: Option<i64>,
+    pub(crate) occurrence: Option<Timestamp>,
+    pub(crate) scheduled: bool,
+    pub(crate) outcome: String,
+}
+
+/// All that a failover carries over.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Store {
+    pub(crate) rows: BTreeMap<usize, Row>,
+    pub(crate) history: Vec<Record>,
+}
+
+impl Store {
+    /// The unique index over (job, epoch): the first recorded end stands.
+    pub(crate) fn has_end(&self, job: usize, epoch: i64) -> bool {
+        self.history.iter().rev().any(|record| record.job == job && record.epoch == Some(epoch))
+    }
+
+    /// The unique index over (job, occurrence) of scheduled successes.
+    pub(crate) fn has_succeeded(&self, job: usize, occurrence: Timestamp) -> bool {
+        self.history.iter().rev().any(|record| {
+            record.job == job
+                && record.scheduled
+                && record.occurrence == Some(occurrence)
+                && record.outcome == "succeeded"
+        })
+    }
+
+    /// Writes a run's end, unless one is there.
+    pub(crate) fn write_end(&mut self, job: usize, row: &Row, epoch: i64, outcome: &str) {
+        if !self.has_end(job, epoch) {
+            let scheduled = row.scheduled();
+            let occurrence = row.scheduled_for;
+            let outcome = outcome.to_owned();
+            self.history.push(Record { job, epoch: Some(epoch), occurrence, scheduled, outcome });
+        }
+    }
+}

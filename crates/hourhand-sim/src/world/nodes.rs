@@ -1,0 +1,169 @@
+//! Nodes: told what happens, and their actions carried out, as the library's loop does.
+
+use std::time::Duration;
+
+use hourhand_core::protocol::{Action, Event, Notice, Question, TriggerAnswer};
+
+use super::{Happening, World};
+use crate::bug::Bug;
+use crate::process::{Line, Living, Process};
+use crate::server::Lock;
+
+impl World {
+    /// A machine starts a process (again).
+    pub(super) fn restarted(&mut self, machine: usize) {
+        let generation = self.processes.iter().filter(|process| process.machine == machine).count();
+        let settings = Process::settings(self.ttl, &mut self.random);
+        let jobs = self.knows[machine].clone();
+        let definitions = jobs.iter().map(|job| self.jobs[*job].definition.clone()).collect();
+        let mut process = Process::new(machine, generation, settings, definitions, self.now);
+        process.jobs = jobs;
+        let off = self.random.below(20_000).cast_signed() - 10_000;
+        process.wall_off = jiff::SignedDuration::from_millis(if self.random.chance(300) { off } else { off / 1_000 });
+        self.machines[machine] = self.processes.len();
+        self.processes.push(process);
+        self.feed(self.processes.len() - 1, Event::Woke);
+    }
+
+    pub(super) fn woke(&mut self, process: usize, wakes: u64) {
+        if self.processes[process].wakes == wakes {
+            self.feed(process, Event::Woke);
+        }
+    }
+
+    /// Tells a node what happened, and does what it wants.
+    pub(crate) fn feed(&mut self, process: usize, event: Event) {
+        self.note(|| format!("node {process} <- {}", brief(&event)));
+        let now = self.processes[process].now(self.now);
+        let actions = self.processes[process].node.step(now, event);
+        for action in actions {
+            self.act(process, action);
+        }
+        if !self.processes[process].alive() {
+            return;
+        }
+        let wait = self.processes[process].node.wakes_in(now).max(Duration::from_millis(1));
+        self.processes[process].wakes += 1;
+        let wakes = self.processes[process].wakes;
+        self.after(wait, Happening::Woke { process, wakes });
+    }
+
+    fn act(&mut self, process: usize, action: Action) {
+        self.note(|| format!("node {process} -> {action:?}"));
+        match action {
+            Action::Connect { end_former } => self.connect(process, end_former),
+            Action::Close => self.close(process),
+            Action::Ask(question) => self.ask(process, question),
+            Action::StartBody { slot, run, .. } => self.start_body(process, slot, run),
+            Action::StopBody { slot, epoch, reason } => {
+                self.stop_body(process, (slot, epoch), reason);
+                if self.plan.bug == Some(Bug::CloseBeforeBodiesEnd)
+                    && reason == hourhand_core::outcome::StopReason::LockLost
+                    && let Line::Open(pid) = self.processes[process].line
+                {
+                    self.send_close(process, pid);
+                }
+            }
+            Action::AbortBody { slot, epoch } => self.abort_body(process, (slot, epoch)),
+            Action::AnswerTrigger(ticket, answer) => self.ticket_answered(process, ticket.0, &answer),
+            Action::AnswerStatus(ticket, answer) => {
+                self.processes[process].tickets.remove(&ticket.0);
+                self.report.statuses += 1;
+                drop(answer);
+            }
+            Action::Say(notice) => self.said(process, &notice),
+            Action::Finish => self.process_ends(process),
+        }
+    }
+
+    fn ticket_answered(&mut self, process: usize, ticket: u64, answer: &TriggerAnswer) {
+        let Some((asked, job)) = self.processes[process].tickets.remove(&ticket) else { return };
+        match answer {
+            TriggerAnswer::Started(epoch) => {
+                let runs = self.bodies.values().any(|body| body.process == process && body.epoch == *epoch);
+                self.checks.require(runs, self.now, || format!("P10: run {epoch} is said to run here, and does not"));
+                self.report.triggered += 1;
+            }
+            TriggerAnswer::AlreadyRunning { .. } => {
+                let stuck = self.bodies.values().any(|body| body.process == process && body.job == job);
+                let held = self.server.locks.holder(Lock::of(self.server.keys[job])).is_some();
+                let seen = held || stuck || self.checks.lock_was_freed(job, asked);
+                self.checks
+                    .require(seen, self.now, || format!("P10: job {job} is said to run, and nobody held its lock"));
+                self.report.refused += 1;
+            }
+            TriggerAnswer::Paused | TriggerAnswer::Unreachable(_) | TriggerAnswer::ShuttingDown => {}
+            #[allow(unreachable_patterns, reason = "more answers may come")]
+            _ => {}
+        }
+    }
+
+    fn said(&mut self, process: usize, notice: &Notice) {
+        self.report.notices += 1;
+        match notice {
+            Notice::Unrecorded { slot, epoch, .. } => {
+                let job = self.processes[process].jobs[slot.0];
+                self.processes[process].unrecorded.insert((job, *epoch));
+                self.report.unrecorded += 1;
+            }
+            Notice::LockLost { .. } => self.report.locks_lost += 1,
+            Notice::HolderDied { .. } => self.report.deaths += 1,
+            Notice::Evicted { .. } => self.report.evictions += 1,
+            _ => {}
+        }
+    }
+
+    /// The process has shut down.
+    fn process_ends(&mut self, process: usize) {
+        self.kill(process, false);
+        let wait = self.random.millis(100, 8_000);
+        self.after(wait, Happening::Restarted { machine: self.processes[process].machine });
+    }
+
+    /// The process is no more; its kernel closes what it had open.
+    pub(crate) fn kill(&mut self, process: usize, restarts: bool) {
+        if !self.processes[process].alive() {
+            return;
+        }
+        self.note(|| format!("process {process} ends"));
+        let former = self.processes[process].former;
+        self.processes[process].life = Living::Gone;
+        self.processes[process].line = Line::Closed;
+        if let Some(pid) = former {
+            self.send_close(process, pid);
+        }
+        self.bodies_end_with(process);
+        if restarts {
+            let wait = self.random.millis(200, 10_000);
+            self.after(wait, Happening::Restarted { machine: self.processes[process].machine });
+        }
+    }
+}
+
+/// An event, without what is long.
+fn brief(event: &Event) -> String {
+    match event {
+        Event::Answered(answer) => format!("answered {answer:?}"),
+        other => format!("{other:?}"),
+    }
+}
+
+/// What a question is called in traces.
+pub(crate) fn name_of(question: &Question) -> &'static str {
+    match question {
+        Question::Migrate => "migrate",
+        Question::Register => "register",
+        Question::Look(_) => "look",
+        Question::TryLocks(_) => "try locks",
+        Question::TryWatches(_) => "try watches",
+        Question::Settle { .. } => "settle",
+        Question::Start { .. } => "start",
+        Question::Ping(_) => "ping",
+        Question::End { .. } => "end",
+        Question::Maintain(_) => "maintain",
+        Question::Unblock(_) => "unblock",
+        Question::Unlock(_) => "unlock",
+        Question::UnlockWatches(_) => "unlock watches",
+        Question::Reconcile { .. } => "reconcile",
+    }
+}

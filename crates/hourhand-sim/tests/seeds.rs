@@ -1,0 +1,55 @@
+//! Seeds: with the shipped core every promise is kept; with a planted bug one of them is not, and the simulator says so.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hourhand_sim::{Bug, Plan, run};
+
+/// What the seeds may take together.
+const TIME: Duration = Duration::from_secs(30);
+/// No fewer than these, however slow the machine is.
+const SEEDS_MIN: u64 = 500;
+/// A planted bug is found within as many.
+const SEEDS_FOR_A_BUG: u64 = 3_000;
+
+fn threads() -> u64 {
+    thread::available_parallelism().map_or(1, |threads| threads.get() as u64)
+}
+
+#[test]
+fn every_promise_is_kept_under_every_seed() {
+    let (began, threads) = (Instant::now(), threads());
+    thread::scope(|scope| {
+        for first in 0..threads {
+            scope.spawn(move || {
+                let mut seed = first;
+                while began.elapsed() < TIME || seed < SEEDS_MIN {
+                    if let Some(violation) = run(Plan::of(seed)).violation {
+                        panic!(
+                            "seed {seed}, after {:?}: {}\nsee it all: hourhand-sim --seed {seed} --trace",
+                            violation.at, violation.what
+                        );
+                    }
+                    seed += threads;
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn every_planted_bug_is_found() {
+    for bug in Bug::ALL {
+        let found = (0..SEEDS_FOR_A_BUG).find_map(|seed| run(Plan { bug: Some(bug), ..Plan::of(seed) }).violation);
+        let violation = found.unwrap_or_else(|| panic!("{bug:?} is not found within {SEEDS_FOR_A_BUG} seeds"));
+        assert!(bug.breaks().iter().any(|promise| violation.what.starts_with(promise)), "{bug:?}: {violation:?}");
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_run_every_time() {
+    for seed in 0..20 {
+        let (once, again) = (run(Plan::of(seed)), run(Plan::of(seed)));
+        assert_eq!(once.report, again.report, "seed {seed}");
+    }
+}
