@@ -53,7 +53,7 @@ impl Backend {
 
     /// A session that is not hourhand's.
     pub(crate) fn of_a_stranger(at: At) -> Backend {
-        Backend::of(STRANGER, "psql".into(), Arc::from([]), (Duration::MAX, at))
+        Backend::of(STRANGER, "psql".into(), Arc::from([]), (Duration::ZERO, at))
     }
 }
 
