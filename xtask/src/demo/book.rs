@@ -13,6 +13,8 @@ pub(crate) struct Job {
     pub(crate) started_at: Option<SystemTime>,
     pub(crate) occurrence: Option<SystemTime>,
     pub(crate) running: bool,
+    /// `started_at`, for a person.
+    pub(crate) since: Option<String>,
     pub(crate) now: SystemTime,
 }
 
@@ -138,6 +140,7 @@ fn job(row: &Row) -> Result<Job> {
         started_at: row.try_get("started_at")?,
         occurrence: row.try_get("scheduled_for")?,
         running: row.try_get("running")?,
+        since: row.try_get("since")?,
         now: row.try_get("now")?,
     })
 }

@@ -26,11 +26,16 @@ pub(super) fn watch(stage: &mut Stage) -> Result<()> {
     println!("{}", introduction(stage)?);
     let mut picture = Picture::new(stdout().is_terminal());
     loop {
-        let lines = if picture.is_drawn { scene(stage)? } else { Vec::new() };
-        picture.show(&lines, &stage.book.lately(LATELY)?)?;
+        let mut lately = stage.book.lately(LATELY)?;
+        let scene = if picture.is_drawn { scene(stage)? } else { Vec::new() };
+        if !picture.is_drawn {
+            lately.extend(under_way(stage)?);
+        }
+        picture.show(&scene, &lately)?;
         let drawn = Instant::now();
         while drawn.elapsed() < REDRAWN_EVERY {
             if signal_received() != 0 {
+                eprintln!("ending everything");
                 return Ok(());
             }
             sleep(POLL_INTERVAL);
@@ -85,6 +90,12 @@ fn scene(stage: &mut Stage) -> Result<Vec<String>> {
     }
     lines.push(String::new());
     Ok(lines)
+}
+
+/// The run under way, as a line that stays the same as long as it is.
+fn under_way(stage: &mut Stage) -> Result<Option<String>> {
+    let job = stage.book.job()?.filter(|job| job.running);
+    Ok(job.map(|job| format!("{}  {}   begins", job.since.unwrap_or_default(), job.node.unwrap_or_default())))
 }
 
 /// What is on the screen.

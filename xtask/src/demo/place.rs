@@ -34,10 +34,10 @@ impl Place {
     /// On the server that `DATABASE_URL` names, or else on a private one, found or fetched.
     pub(crate) fn find() -> Result<Self> {
         match std::env::var(VARIABLE) {
-            Ok(url) => Self::on(&url).with_context(|| {
+            Ok(url) if !url.is_empty() => Self::on(&url).with_context(|| {
                 format!("{VARIABLE} names no server for the demo (without it, the demo starts a private one)")
             }),
-            Err(_) => Self::private(),
+            _ => Self::private(),
         }
     }
 
@@ -54,7 +54,7 @@ impl Place {
 
     fn on(url: &str) -> Result<Self> {
         let name = format!("hourhand_demo_{}", std::process::id());
-        let ours = with_database(url, &name).context("it is no postgres:// URL")?;
+        let ours = with_database(url, &name)?;
         make(&mut connect(url)?, &name, "")?;
         Ok(Self { kind: Kind::Foreign(url.to_owned(), name), owner_url: ours.clone(), service_url: ours })
     }
@@ -119,7 +119,9 @@ pub(crate) fn connect(url: &str) -> Result<Client> {
 /// The URL with its path, which names the database, replaced.
 fn with_database(url: &str, database: &str) -> Result<String> {
     let (place, parameters) = url.split_once('?').map_or((url, None), |(place, rest)| (place, Some(rest)));
-    let Some((scheme @ ("postgres" | "postgresql"), rest)) = place.split_once("://") else { bail!("no scheme") };
+    let Some((scheme @ ("postgres" | "postgresql"), rest)) = place.split_once("://") else {
+        bail!("it is no postgres:// URL")
+    };
     let host = rest.split('/').next().unwrap_or_default();
     let parameters = parameters.map(|parameters| format!("?{parameters}")).unwrap_or_default();
     Ok(format!("{scheme}://{host}/{database}{parameters}"))

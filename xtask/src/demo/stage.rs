@@ -5,9 +5,9 @@ use super::feed::Feed;
 use super::place::Place;
 use super::process::{Process, State, leave_foreign_out};
 use super::wait::{Look, POLL_INTERVAL, SOON};
-use crate::cargo::binaries;
+use crate::cargo::{BINARIES, binaries};
 use crate::foreground::signal_received;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use hourhand_testkit::private_directory;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -64,6 +64,8 @@ impl Stage {
     /// Builds the order service, starts a database and the feed, and makes the tables.
     pub(crate) fn set(orders: Option<&Path>) -> Result<Self> {
         let binaries = binaries()?;
+        let missing = BINARIES.iter().find(|name| !binaries.join(name).is_file());
+        ensure!(missing.is_none(), "{} has no {}", binaries.display(), missing.unwrap_or(&""));
         let logs = private_directory(None)?;
         let mut feed = Command::new(binaries.join("order-feed"));
         feed.args(["--listen", "127.0.0.1:0"]).args(TERMS).args(FEED);
