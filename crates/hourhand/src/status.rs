@@ -106,6 +106,7 @@ pub(crate) fn health(seen: &Seen, catalog: &Catalog) -> Health {
         Problem::ForeignHolder(slot, pid) => {
             format!("job {}: its lock is held by session {pid}, which runs nothing of it", name(slot))
         }
+        Problem::OutOfLocks => "the server's lock table is full (max_locks_per_transaction)".to_owned(),
         Problem::RowLocked(slot) => format!("job {}: its row is locked by an open transaction", name(slot)),
     });
     Health { problems: problems.collect(), on: true }

@@ -34,6 +34,8 @@ pub enum Problem {
     ForeignHolder(Slot, i32),
     /// Somebody's open transaction holds the job's row.
     RowLocked(Slot),
+    /// The server has no room for another lock.
+    OutOfLocks,
 }
 
 impl Node {
@@ -41,6 +43,7 @@ impl Node {
     pub fn health(&self, now: Now) -> Health {
         let at = self.clock.estimate(now);
         let mut problems: Vec<Problem> = self.session.trouble.clone().map(Problem::Unavailable).into_iter().collect();
+        problems.extend(self.out_of_locks_until.map(|_| Problem::OutOfLocks));
         for slot in self.slots() {
             let job = self.job(slot);
             let late = job.facts.as_ref().zip(at).is_some_and(|(facts, at)| {

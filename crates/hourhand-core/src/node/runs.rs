@@ -29,6 +29,7 @@ impl Node {
         for (slot, granted) in answers {
             if granted == Some(true) {
                 self.job_mut(slot).holds.lock = true;
+                self.job_mut(slot).said_foreign = None;
                 self.claim = self.claim.step(now.mono, ClaimEvent::Granted(sent), &self.spans);
                 self.granted(slot);
             } else {

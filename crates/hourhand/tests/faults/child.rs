@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use hourhand::{Error, Failure, Job, Run, Schedule, Scheduler};
 use hourhand_testkit::{Leash, Leashed};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio_postgres::NoTls;
 
 use crate::book::{Book, boot_time};
@@ -98,8 +99,10 @@ async fn child() {
             Err::<(), _>(Failure::transient("told to stop"))
         }
     });
-    let _node = Scheduler::builder(url).node(node).job(job).start().await.unwrap();
-    pending::<()>().await;
+    let grace = Duration::from_secs(2);
+    let scheduler = Scheduler::builder(url).node(node).job(job).shutdown_grace(grace).start().await.unwrap();
+    signal(SignalKind::terminate()).unwrap().recv().await;
+    scheduler.shutdown().await;
 }
 
 async fn client(url: &str) -> tokio_postgres::Client {

@@ -16,8 +16,11 @@ mod scene;
 #[path = "../it/world.rs"]
 mod world;
 
+mod clocks;
 mod failover;
 mod killed_and_frozen;
+mod limits;
 mod network_cut;
 mod poolers;
 mod restarts;
+mod sabotage;

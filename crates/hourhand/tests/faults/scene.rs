@@ -27,8 +27,17 @@ impl Scene {
     }
 
     pub async fn of(world: World) -> Scene {
-        let directory = tempfile::tempdir().unwrap();
         world.registered_yesterday().await;
+        Scene::with(world).await
+    }
+
+    /// With nothing due, nor registered.
+    pub async fn unregistered() -> Scene {
+        Scene::with(World::new().await).await
+    }
+
+    async fn with(world: World) -> Scene {
+        let directory = tempfile::tempdir().unwrap();
         world
             .eye
             .batch_execute("create table effect (node text, epoch bigint, at timestamptz default clock_timestamp())")

@@ -194,6 +194,7 @@ pub(super) fn health(health: &Health, jobs: &[Definition]) -> String {
         Problem::OtherKey(slot) => format!("{} has another key", name(slot)),
         Problem::ForeignHolder(slot, pid) => format!("{} is held by pid {pid}", name(slot)),
         Problem::RowLocked(slot) => format!("{}'s row is locked", name(slot)),
+        Problem::OutOfLocks => "no room for another lock".to_owned(),
     });
     said.collect::<Vec<_>>().join("\n")
 }
