@@ -47,7 +47,8 @@ impl World {
         if let Line::Open(pid) = line
             && !resident
         {
-            let holds = self.server.locks.of_session(pid).next().is_some();
+            let runs = self.bodies.values().any(|body| body.process == process);
+            let holds = runs || self.server.locks.of_session(pid).next().is_some();
             let silent = last.map_or(Duration::ZERO, |last| now - last.max(thawed));
             self.checks.require(holds || silent < linger + Duration::from_secs(45), now, || {
                 format!("P9: process {process} has held a session for {silent:?}, and nothing else")

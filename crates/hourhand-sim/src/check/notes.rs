@@ -167,6 +167,13 @@ impl World {
     /// A body begins: nobody else's may be under way, unless its lock was taken from it.
     pub(crate) fn body_began(&mut self, id: u64) {
         let Some(new) = self.bodies.get(&id).cloned() else { return };
+        if !self.server.backends.contains_key(&new.pid)
+            && let Some(body) = self.bodies.get_mut(&id)
+        {
+            // Its session ended while the start's answer was on its way.
+            body.gone = Some((self.now, Cause::Ended));
+            body.must_end_by = Some(self.now + self.checks.spans.give_up + self.checks.spans.stop_max + SLACK);
+        }
         self.checks.bodies_began.insert((new.job, new.epoch));
         let beside = |body: &&Body| body.job == new.job && body.epoch != new.epoch && body.gone.is_none();
         let allowed = |body: &Body| body.aborted && body.nature.blocks_for.is_some();
