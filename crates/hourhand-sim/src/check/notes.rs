@@ -158,7 +158,11 @@ impl World {
     }
 
     pub(crate) fn bodies_thawed(&mut self, process: usize) {
-        let by = self.now + self.checks.spans.stop_max + SLACK;
+        let machine = self.processes[process].machine;
+        let deafened = self.faults.cut_until(machine) > self.now || self.faults.slow_until(machine) > self.now;
+        // Behind a bad line it does not learn what happened while it was frozen: its trust ends by itself.
+        let learns = if deafened { self.checks.spans.give_up } else { Duration::ZERO };
+        let by = self.now + learns + self.checks.spans.stop_max + SLACK;
         for body in self.bodies.values_mut().filter(|body| body.process == process && body.gone.is_some()) {
             body.must_end_by = Some(by);
         }
