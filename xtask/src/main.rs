@@ -4,6 +4,7 @@ mod arguments;
 mod cargo;
 mod check;
 mod demo;
+mod faults;
 mod foreground;
 mod legs;
 mod pg;
@@ -21,6 +22,9 @@ cargo xtask demo    the order service's replicas on a private PostgreSQL, in com
 cargo xtask test    the whole suite; the promises on a newer PostgreSQL; the demo as another user
             --only LEG         one of them: suite, newer or demo; may be repeated
             ...                everything else goes to the test runner (then the suite alone, unless --only says more)
+cargo xtask faults  every fault on real servers, in about four minutes: a table of fault, bound and measure
+            --write            puts the table into docs/guides/what-happens-when.md
+            ...                only the faults with such words in their names
 cargo xtask check   format, clippy, documentation, tidiness
 cargo xtask ci      check and test
 cargo xtask pg      a private PostgreSQL until Ctrl-C; prints its URL
@@ -44,6 +48,7 @@ fn run(word: &str, arguments: Arguments) -> Result<()> {
     match word {
         "demo" => demo::run(arguments),
         "test" => test::run(arguments),
+        "faults" => faults::run(arguments),
         "check" => check::run(arguments),
         "ci" => ci(arguments),
         "pg" => pg::run(arguments),

@@ -66,11 +66,12 @@ async fn a_frozen_holder_is_taken_over_and_once_woken_stops_and_writes_nothing()
     let woken = boot_time();
     holder.thaw();
     let ended = scene.book.until(Duration::from_secs(10), "holder", "ended", 1).await;
-    report::within("… then woken: its own body has ended", Duration::from_secs(4), ended.at - woken);
+    report::within("holder frozen, then woken: its own body has ended", Duration::from_secs(4), ended.at - woken);
     scene.book.until(Duration::from_secs(1), "holder", "refused", 1).await;
     assert_eq!(scene.book.of("holder", "committed").len(), before, "a superseded run has committed");
     scene.no_late_effect().await;
-    report::measured("… then woken: its fenced write", "refused", "refused");
+    let written = scene.book.of("holder", "committed").len() - before;
+    report::measured("holder frozen, then woken: its fenced write", "0 committed", format!("{written} committed"));
     scene.book.until(Duration::from_secs(5), "watcher", "committed", 6).await;
 }
 
@@ -89,8 +90,10 @@ async fn a_holder_frozen_inside_its_fenced_transaction_is_taken_over_too() {
     holder.thaw();
     scene.book.until(Duration::from_secs(10), "holder", "refused", 1).await;
     scene.book.until(Duration::from_secs(10), "holder", "ended", 1).await;
-    report::measured("… then woken: its commit", "refused", "refused");
-    assert_eq!(scene.world.number("select count(*) from effect where node = 'holder'").await, 0);
+    let written = scene.world.number("select count(*) from effect where node = 'holder'").await;
+    let fault = "holder frozen inside its fenced transaction, then woken: its commit";
+    report::measured(fault, "0 rows committed", format!("{written} rows committed"));
+    assert_eq!(written, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -108,5 +111,9 @@ async fn a_frozen_watcher_is_replaced_by_a_node_that_it_kept_out() {
     let killed = boot_time();
     holder.signal(Signal::KILL);
     let taken_over = scene.book.until(Duration::from_secs(10), "third", "began", 1).await;
-    report::within("… then the holder killed -9: taken over", Duration::from_secs(2), taken_over.at - killed);
+    report::within(
+        "watcher frozen, replaced, then the holder killed -9: taken over",
+        Duration::from_secs(2),
+        taken_over.at - killed,
+    );
 }

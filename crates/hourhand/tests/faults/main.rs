@@ -18,6 +18,7 @@ mod world;
 
 mod clocks;
 mod failover;
+mod fence_race;
 mod killed_and_frozen;
 mod limits;
 mod network_cut;

@@ -206,7 +206,7 @@ async fn a_pooler_that_becomes_a_transaction_pooler_under_a_running_node_makes_i
     load.end().await;
     node.shutdown().await;
     let locks = world.number(LOCKS).await;
-    report::measured("… then: locks left behind", "0", locks);
+    report::measured("pooler switched to transaction mode under a running node: locks left behind", "0", locks);
     assert_eq!(locks, 0);
     assert_eq!(journal.entries().len(), 1);
 }

@@ -32,7 +32,11 @@ async fn a_terminated_session_tells_its_body_within_a_tenth_of_a_second() {
         boot_time() - cut,
     );
     journal.run(2, Duration::from_secs(10)).await;
-    report::within("… and the occurrence runs again", Duration::from_secs(5), boot_time() - cut);
+    report::within(
+        "session ended (pg_terminate_backend): the occurrence runs again",
+        Duration::from_secs(5),
+        boot_time() - cut,
+    );
     node.shutdown().await;
     assert_eq!(journal.most_at_once(), 1);
 }
