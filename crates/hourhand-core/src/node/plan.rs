@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::life::{Grant, Intent, Life};
+use super::life::{Grant, Intent, Job, Life};
 use super::session::State;
 use super::{Asked, Node, Now};
 use crate::claim::ClaimEvent;
@@ -76,7 +76,7 @@ impl Node {
 
     /// The order is the order of urgency: what proves, records and lets go comes before what takes.
     fn next_question(&mut self, now: Now) -> Option<Question> {
-        if self.session.doubt {
+        if self.session.doubt && self.may_reconcile() {
             return Some(self.reconcile());
         }
         if self.claim.wants_ping(now.mono) {
@@ -98,6 +98,13 @@ impl Node {
             return Some(question);
         }
         self.let_go().or_else(|| self.settle_or_start(now.mono)).or_else(|| self.take(now.mono))
+    }
+
+    /// A lease that is not believed in any more may still be ours: it is not let go before the body that ran under it has ended,
+    /// and that end is on record.
+    fn may_reconcile(&self) -> bool {
+        let open = |job: &Job| !job.holds.lock && matches!(job.life, Life::Running(_) | Life::Ending(_));
+        !self.leases() || !self.active.iter().any(|slot| open(self.job(*slot)))
     }
 
     fn reconcile(&self) -> Question {

@@ -163,7 +163,7 @@ impl Node {
     }
 
     /// Lock lost: stops the bodies, unlocks nothing. True: there are such bodies.
-    fn nothing_held(&mut self, now: Now, why: &str) -> bool {
+    pub(super) fn nothing_held(&mut self, now: Now, why: &str) -> bool {
         let mut bodies_told = false;
         for slot in self.active.clone() {
             let held = std::mem::take(&mut self.job_mut(slot).holds);

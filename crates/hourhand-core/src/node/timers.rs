@@ -32,11 +32,18 @@ impl Node {
     /// Ends a claim whose deadline is past.
     pub(super) fn trust(&mut self, now: Now) {
         self.claim = self.claim.step(now.mono, ClaimEvent::Tick, &self.spans);
-        if self.claim == Claim::Lost {
-            if matches!(self.session.state, State::Open { .. }) {
-                self.drop_session(now, now.mono, "no answer to a ping within the time of trust");
+        if self.claim != Claim::Lost {
+            return;
+        }
+        self.claim = Claim::None;
+        let why = "no answer to a ping within the time of trust";
+        match self.session.state {
+            State::Open { .. } => self.drop_session(now, now.mono, why),
+            // A lease outlives its connection, and runs out without one.
+            State::Closed { .. } | State::Opening => {
+                self.nothing_held(now, why);
             }
-            self.claim = Claim::None;
+            State::Leaving { .. } => {}
         }
     }
 
