@@ -34,10 +34,17 @@ if [ -n "$orphaned" ]; then
     kill -"$signal" "$program"
     { sleep 5; kill -KILL "$program"; } &
     wait "$program"
-    [ -n "$litter" ] && rm -rf -- "$litter"
 fi 2>/dev/null
 
-# What still waits in this process group, of which this shell is the leader, goes with it.
+# What it has left in this process group, of which this shell is the leader, goes with it: helpers, and ours.
 trap '' TERM
 kill -TERM 0
+
+# A helper may still be writing where we remove.
+if [ -n "$orphaned" ] && [ -n "$litter" ]; then
+    for _ in 1 2 3 4 5; do
+        rm -rf -- "$litter" && break
+        sleep 0.2
+    done 2>/dev/null
+fi
 exit "$code"
