@@ -97,6 +97,8 @@ impl Line {
             Happened::Notified(notification) => freed(notification.payload()).map_or(Event::Woke, Event::Freed),
             Happened::Ended(trouble) => {
                 self.state = State::Closed;
+                // Whoever ended it (a server or pooler restarted with other settings) may have put something else between.
+                self.probe = true;
                 Event::Closed(trouble)
             }
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hourhand::{Failure, Job, Run, Schedule};
-use hourhand_testkit::{Installation, Server, eventually};
+use hourhand_testkit::{Installation, Server, Shutdown, eventually};
 use jiff::Timestamp;
 use tokio_postgres::{Client, NoTls};
 
@@ -157,4 +157,34 @@ async fn after_a_failover_that_lost_commits_work_goes_on_and_no_epoch_comes_twic
     }
     assert_eq!(runs.of("kept").len(), 1, "an occurrence whose success survived ran again");
     check(&runs, &eye, before).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_primary_that_is_demoted_is_said_and_once_promoted_again_work_goes_on() {
+    let installation = Installation::for_tests().unwrap();
+    let mut server = tokio::task::block_in_place(|| Server::start(&installation)).unwrap();
+    let world = world_on(&server).await;
+    let runs = Runs::default();
+    let node = node(world.database.url(), "a").job(runs.job("tick", every_second())).start().await.unwrap();
+    runs.until("tick", 2, Duration::from_secs(15)).await;
+    tokio::task::block_in_place(|| {
+        server.stop(Shutdown::Fast).unwrap();
+        std::fs::write(server.home().join("data/standby.signal"), "").unwrap();
+        server.start_again().unwrap();
+    });
+    let before = runs.all().len();
+    eventually(Duration::from_secs(10), async || {
+        let health = node.health().await;
+        let said = health.problems.iter().any(|problem| problem.contains("standby"));
+        if said { Ok(()) } else { Err(format!("{health:?}")) }
+    })
+    .await;
+    assert_eq!(runs.all().len(), before, "something ran on a standby");
+    let eye = world.database.connect().await;
+    eye.batch_execute("select pg_promote()").await.unwrap();
+    let promoted = boot_time();
+    eventually(Duration::from_secs(60), async || if runs.all().len() > before { Ok(()) } else { Err("no run") }).await;
+    let fault = "primary demoted, then promoted again: running again after its promotion";
+    report::within(fault, Duration::from_secs(10), boot_time() - promoted);
+    node.shutdown().await;
 }

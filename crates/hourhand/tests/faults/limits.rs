@@ -123,6 +123,56 @@ async fn herd(nodes: usize, max_connections: usize, fleet: usize) {
     report::within(&what, Duration::from_secs(5), longest);
 }
 
+/// Nodes at rest, without a session, all of whom wake for the same second.
+async fn herd_from_rest(nodes: usize, max_connections: usize, fleet: usize) {
+    let fault = format!(
+        "{nodes} nodes at rest wake at one second, max_connections = {max_connections}, {fleet} for their role"
+    );
+    let (server, world) = server_with(&[("max_connections", &max_connections.to_string())]).await;
+    let url = fleets_url(&server, &world, fleet).await;
+    // Far enough for all to have started and gone to rest by then.
+    let second = "select to_char(clock_timestamp() at time zone 'UTC' + interval '75 s', 'SS MI HH24')";
+    let schedule = format!("{} * * *", world.text(second).await.unwrap());
+    let job = || Job::new(JOB, Schedule::cron(&schedule), async |_run: Run| Ok::<_, Failure>(()));
+    let all = start_all(nodes, &url, job).await;
+    let sessions = "select count(*) from pg_stat_activity where application_name like 'hourhand%'";
+    world.until(Duration::from_secs(60), sessions, 0).await;
+    let application = format!("postgres://app:app@127.0.0.1:{}/{}", server.port(), world.database.name());
+    let application = Application::start(application);
+    let ran = "select count(*) from hourhand.history where outcome = 'succeeded'";
+    world.until(Duration::from_secs(90), ran, 1).await;
+    let woke = boot_time();
+    eventually(Duration::from_secs(90), async || {
+        for node in &all {
+            let health = node.health().await;
+            if !health.ok() {
+                return Err(format!("{health:?}"));
+            }
+        }
+        Ok(())
+    })
+    .await;
+    report::within(&format!("{fault}: all have been served after"), Duration::from_secs(40), boot_time() - woke);
+    let (longest, connected, refused) = application.end().await;
+    let what = format!("{fault}: an application without a new connection ({connected} had, {refused} refused)");
+    report::within(&what, Duration::from_secs(5), longest);
+    let late = "select (1000 * extract(epoch from started_at - scheduled_for))::bigint from hourhand.history";
+    let late = Duration::from_millis(world.number(late).await.unsigned_abs());
+    report::within(&format!("{fault}: start"), Duration::from_secs(3), late);
+    world.until(Duration::ZERO, ran, 1).await;
+    let mut ending = JoinSet::new();
+    for node in all {
+        ending.spawn(async move { node.shutdown().await });
+    }
+    ending.join_all().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "cargo xtask faults"]
+async fn a_herd_of_two_hundred_that_wakes_at_one_second_runs_the_occurrence_once() {
+    herd_from_rest(200, 20, 10).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_herd_of_forty_runs_each_occurrence_once_and_leaves_room_for_the_application() {
     herd(40, 14, 6).await;
