@@ -211,8 +211,13 @@ impl Node {
 
     /// The lock was tried for a manual run, and refused: find out who holds it.
     pub(super) fn refused_by_hand(&mut self, now: Now, slot: Slot) {
-        self.job_mut(slot).look_at = now.mono;
-        self.live(slot, Life::Due);
+        let since = self.job(slot).tickets.iter().map(|(_, since)| *since).min();
+        if since.is_none_or(|since| now.mono - since < RECHECK_EVERY) {
+            return self.live(slot, Life::Due);
+        }
+        // Refused again and again, with nobody to be seen: not at the speed of the line.
+        self.job_mut(slot).look_at = now.mono + RECHECK_EVERY;
+        self.live(slot, Life::Resting);
     }
 
     /// A run started: the first who asked for a manual one has it, everybody else learns that it runs already.

@@ -143,6 +143,8 @@ impl Node {
         self.asked = None;
         self.status_tickets.append(&mut self.status_in_flight);
         self.claim = Claim::None;
+        // Leases that are not believed in any more may be ours still: the next connection finds out.
+        self.session.doubt |= self.leases() && self.holds_any_lock();
         let bodies_told = self.nothing_held(now, why);
         if bodies_told {
             self.session.state = State::Leaving { until: now.mono + 2 * self.spans.stop_max, retry_at };
