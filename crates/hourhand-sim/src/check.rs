@@ -36,6 +36,8 @@ pub(crate) struct Checks {
     newest: Vec<i64>,
     successes: BTreeMap<(usize, Timestamp), At>,
     bodies_began: BTreeSet<(usize, i64)>,
+    /// Runs whose end may have been recorded and lost with a failover.
+    uncertain: BTreeSet<(usize, i64)>,
     /// Processes that died under a job's runs, one after another.
     deaths: Vec<u32>,
     /// When each job's lock was last let go.
@@ -51,6 +53,7 @@ impl Checks {
             newest: vec![0; jobs],
             successes: BTreeMap::new(),
             bodies_began: BTreeSet::new(),
+            uncertain: BTreeSet::new(),
             deaths: vec![0; jobs],
             freed_at: vec![At::default(); jobs],
         }
@@ -71,6 +74,7 @@ impl Checks {
     /// A failover has lost what was committed after `at`.
     pub(crate) fn rolled_back(&mut self, at: At, store: &Store) {
         self.successes.retain(|_, when| *when <= at);
+        self.uncertain.extend(self.runs.keys());
         for (job, newest) in self.newest.iter_mut().enumerate() {
             let row = store.rows.get(&job);
             *newest = row.map_or(0, |row| row.epoch);

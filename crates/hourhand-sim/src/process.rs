@@ -102,12 +102,17 @@ impl Process {
         Now { mono: Mono(at.since_began()), wall: at.shown_by(self.wall_off) }
     }
 
+    /// It takes leases, signed with its number, instead of locks.
+    pub(crate) fn leases(&self) -> bool {
+        self.settings.exclusion == Exclusion::Lease
+    }
+
     pub(crate) fn alive(&self) -> bool {
         self.life != Living::Gone
     }
 
     /// The settings of a process.
-    pub(crate) fn settings(ttl: Duration, random: &mut Random) -> Settings {
+    pub(crate) fn settings(ttl: Duration, leases: bool, random: &mut Random) -> Settings {
         Settings {
             ttl,
             start_delay: if random.chance(300) { random.millis(0, 10_000) } else { Duration::ZERO },
@@ -117,7 +122,7 @@ impl Process {
             shutdown_grace: Duration::from_secs(*random.pick(&[2, 10, 20])),
             runs_max: *random.pick(&[1, 2, usize::MAX]),
             seed: random.next(),
-            exclusion: Exclusion::Session,
+            exclusion: if leases { Exclusion::Lease } else { Exclusion::Session },
         }
     }
 }

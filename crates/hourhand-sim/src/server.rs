@@ -6,6 +6,7 @@
 //! elsewhere stays as it was when it began, as in PostgreSQL.
 
 mod fence;
+mod leases;
 mod locks;
 mod look;
 mod maintain;
@@ -37,6 +38,8 @@ pub(crate) struct Backend {
     pub(crate) ttl: Duration,
     /// The jobs that its node's slots stand for.
     pub(crate) jobs: Arc<[usize]>,
+    /// Its node takes leases, signed with this, instead of locks.
+    pub(crate) token: Option<u64>,
     /// When it began a statement last.
     pub(crate) begun: At,
     /// When anything came from the client last.
@@ -48,7 +51,8 @@ pub(crate) struct Backend {
 impl Backend {
     /// A session of a process, just opened.
     pub(crate) fn of(process: usize, application: Arc<str>, jobs: Arc<[usize]>, (ttl, at): (Duration, At)) -> Backend {
-        Backend { process, application, ttl, jobs, begun: at, heard: at, queue: VecDeque::new(), busy: false }
+        let queue = VecDeque::new();
+        Backend { process, application, ttl, jobs, token: None, begun: at, heard: at, queue, busy: false }
     }
 
     /// A session that is not hourhand's.
@@ -204,6 +208,15 @@ impl Server {
     pub(crate) fn execute(&mut self, pid: i32, request: &Request, at: At) -> Execution {
         let Some(backend) = self.backends.get(&pid) else { return Execution::Failed(TroubleKind::Unreachable) };
         let jobs = backend.jobs.clone();
+        if let Some(token) = backend.token {
+            match &request.question {
+                Question::TryLocks(slots) => return self.take_leases((pid, token), &jobs, slots, at),
+                Question::Ping(runs) => return self.renew_leases((pid, token), &jobs, runs, at),
+                Question::Unlock(slots) => return self.release_leases((pid, token), &jobs, slots, at),
+                Question::Reconcile { locks, .. } => return self.reconcile_leases((pid, token), &jobs, locks, at),
+                _ => {}
+            }
+        }
         match &request.question {
             Question::Migrate => Execution::Done(Answer::Migrated),
             Question::Register => self.register(&jobs, at),

@@ -176,6 +176,8 @@ pub(crate) struct World {
     pub(crate) random: Random,
     pub(crate) now: At,
     pub(crate) ttl: Duration,
+    /// Of 1,000 processes, as many take leases.
+    pub(crate) leasing: u64,
     pub(crate) server: Server,
     pub(crate) jobs: Vec<JobModel>,
     pub(crate) processes: Vec<Process>,
@@ -198,6 +200,7 @@ impl World {
         let mut random = Random::new(plan.seed);
         let jobs: Vec<JobModel> = (0..plan.jobs).map(|number| JobModel::draw(number, &mut random)).collect();
         let ttl = Duration::from_secs(*random.pick(&[5, 5, 10, 15]));
+        let leasing = *random.pick(&[0, 0, 0, 0, 500, 1_000]);
         let keys = jobs.iter().map(|job| job.definition.key.0).collect();
         let server = Server::new(keys, plan.bug);
         let knows = (0..plan.nodes).map(|machine| known_jobs(machine, plan.jobs, &mut random)).collect();
@@ -206,6 +209,7 @@ impl World {
             random,
             now: At::default(),
             ttl,
+            leasing,
             server,
             processes: Vec::new(),
             machines: vec![usize::MAX; plan.nodes],

@@ -56,16 +56,31 @@ impl World {
         }
     }
 
+    fn check_leases_at_the_end(&mut self) {
+        let now = self.server.now(self.now);
+        for job in 0..self.jobs.len() {
+            let Some(token) = self.server.live_lease(job, now).map(|lease| lease.token) else { continue };
+            let process = token as usize;
+            let runs = self.bodies.values().any(|body| body.process == process && body.job == job);
+            let last = self.processes[process].sent.last().copied().unwrap_or_default();
+            let busy = self.now - last < Duration::from_secs(2) || !self.processes[process].alive();
+            self.checks.require(runs || busy, self.now, || {
+                format!("P8: the lease of job {job} is left with process {process}")
+            });
+        }
+    }
+
     /// After the quiet period: all that is due is handled or runs, and no lock is left.
     pub(crate) fn check_the_end(&mut self) {
         let now = self.server.now(self.now);
         for job in 0..self.jobs.len() {
             let bound = SignedDuration::try_from(BOUND).unwrap_or(SignedDuration::MAX);
-            let facts = self.server.facts(job, 0);
+            let facts = self.server.facts(job, 0, self.now);
             let definition = &self.jobs[job].definition;
             let late = facts.as_ref().is_none_or(|facts| overdue(definition, facts, now, bound));
             self.checks.require(!late, self.now, || format!("P8: job {job} is overdue when all is quiet: {facts:?}"));
         }
+        self.check_leases_at_the_end();
         let locks: Vec<(Lock, i32, u32)> = self.server.locks.all().collect();
         for (lock, pid, count) in locks {
             let job = self.server.keys.iter().position(|key| *key == lock.key);

@@ -91,6 +91,7 @@ impl World {
         self.checks.freed_at[job] = now;
         if let Some(epoch) = open_run {
             let began = self.checks.bodies_began.contains(&(job, epoch));
+            let began = began && !self.checks.uncertain.contains(&(job, epoch));
             let said = self.processes.iter().any(|process| process.unrecorded.contains(&(job, epoch)));
             self.checks.require(!began || said, now, || {
                 format!("P4: the lock of job {job} is let go, and the end of run {epoch} is neither recorded nor said to be missing")
@@ -121,6 +122,10 @@ impl World {
             self.checks.require(disturbed, now, || {
                 format!("P7: the session {pid} of process {process} was alive and is evicted")
             });
+        }
+        if self.processes[process].leases() {
+            // What runs under a lease does not run under a session.
+            return;
         }
         let ids: Vec<u64> = self.bodies.iter().filter(|(_, body)| body.pid == pid).map(|(id, _)| *id).collect();
         for id in ids {
@@ -171,7 +176,10 @@ impl World {
     /// A body begins: nobody else's may be under way, unless its lock was taken from it.
     pub(crate) fn body_began(&mut self, id: u64) {
         let Some(new) = self.bodies.get(&id).cloned() else { return };
-        if !self.server.backends.contains_key(&new.pid)
+        let leases = self.processes[new.process].leases();
+        self.check_leased_bodies(&new);
+        if !leases
+            && !self.server.backends.contains_key(&new.pid)
             && let Some(body) = self.bodies.get_mut(&id)
         {
             // Its session ended while the start's answer was on its way.
@@ -187,10 +195,39 @@ impl World {
         });
     }
 
+    /// A body begins beside one that runs under a lease: that must have run out, and its body ended before, unless its process
+    /// was frozen, or the server's clock was stepped.
+    fn check_leased_bodies(&mut self, new: &Body) {
+        let now = self.now;
+        let beside = |body: &Body| body.job == new.job && body.epoch != new.epoch && body.gone.is_none();
+        let ids: Vec<u64> = (self.bodies.iter())
+            .filter(|(_, body)| beside(body) && self.processes[body.process].leases())
+            .map(|(id, _)| *id)
+            .collect();
+        for id in ids {
+            let Some(body) = self.bodies.get(&id).cloned() else { continue };
+            let process = &self.processes[body.process];
+            let frozen = process.frozen_until.is_some();
+            let recently = |at: Option<At>| at.is_some_and(|at| now - at < self.ttl * 2);
+            let excused = frozen || recently(process.thawed_at) || recently(self.faults.stepped_at);
+            let blocks = body.aborted && body.nature.blocks_for.is_some();
+            let live = self.server.live_lease(body.job, self.server.now(now));
+            let ours = live.is_some_and(|lease| lease.token == body.process as u64);
+            self.checks.require(!ours && (excused || blocks), now, || {
+                format!("P7: {} begins beside {}, which runs under a lease", named(new), named(&body))
+            });
+            let by = now + self.checks.spans.give_up + self.checks.spans.stop_max + SLACK;
+            if let Some(body) = self.bodies.get_mut(&id) {
+                body.gone = Some((now, Cause::Ended));
+                body.must_end_by = (!frozen && !blocks).then_some(by);
+            }
+        }
+    }
+
     /// Notices are hints: some are lost, some come twice.
     fn notify(&mut self, key: i64, from: i32) {
         let listeners: Vec<(usize, i32)> = (self.server.backends.iter())
-            .filter(|(pid, backend)| **pid != from && backend.process != STRANGER)
+            .filter(|(pid, backend)| **pid != from && backend.process != STRANGER && backend.token.is_none())
             .map(|(pid, backend)| (backend.process, *pid))
             .collect();
         for (process, pid) in listeners {

@@ -8,14 +8,21 @@ use crate::time::At;
 
 impl Server {
     pub(super) fn look(&self, pid: i32, jobs: &[usize], slots: &[Slot], at: At) -> Execution {
-        let facts: Vec<Option<Facts>> = slots.iter().map(|slot| self.facts(jobs[slot.0], pid)).collect();
+        let facts: Vec<Option<Facts>> = slots.iter().map(|slot| self.facts(jobs[slot.0], pid, at)).collect();
         let now = facts.iter().any(Option::is_some).then(|| self.now(at));
         Execution::Done(Answer::Looked { now, facts })
     }
 
     /// What a look of this session shows of a job.
-    pub(crate) fn facts(&self, job: usize, pid: i32) -> Option<Facts> {
+    pub(crate) fn facts(&self, job: usize, pid: i32, at: At) -> Option<Facts> {
         let row = self.store.rows.get(&job)?;
+        let now = self.now(at);
+        let token = self.backends.get(&pid).and_then(|backend| backend.token);
+        let lease = self.live_lease(job, now).filter(|lease| Some(lease.token) != token);
+        let own_run = token.is_some_and(|token| {
+            self.store.leases.get(&job).is_some_and(|lease| lease.token == token && lease.epoch == Some(row.epoch))
+        });
+        let leased = lease.is_some_and(|lease| lease.epoch == Some(row.epoch) && row.epoch > row.ended_epoch);
         let holder = self.locks.holder(Lock::of(self.keys[job]));
         let application = |pid: i32| self.backends.get(&pid).map(|backend| backend.application.to_string());
         Some(Facts {
@@ -29,10 +36,12 @@ impl Server {
             not_before: row.not_before,
             paused: row.paused,
             resumed_at: row.resumed_at,
-            holder: holder.map(|pid| Holder { pid, application: application(pid) }),
-            lease_left: None,
-            running: self.is_running(job, row),
-            mine: row.pid == Some(pid),
+            holder: holder
+                .map(|pid| Holder { pid, application: application(pid) })
+                .or_else(|| lease.map(|lease| Holder { pid: 0, application: Some(lease.holder.clone()) })),
+            lease_left: lease.and_then(|lease| (lease.expires_at? - now).try_into().ok()),
+            running: self.is_running(job, row) || leased,
+            mine: if token.is_some() { own_run } else { row.pid == Some(pid) },
             node: row.node.as_ref().map(|node| node.to_string()),
             started_at: row.started_at,
             scheduled_for: row.scheduled_for,

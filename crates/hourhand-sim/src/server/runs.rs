@@ -15,7 +15,7 @@ impl Server {
         if self.row_locked(job) && self.store.rows.get_mut(&job).filter(open).is_some() {
             return Execution::Wait(job);
         }
-        let owns = self.locks.holder(Lock::of(self.keys[job])) == Some(pid);
+        let owns = self.may_run(pid, job, now);
         let counts = self.bug != Some(Bug::DeathsForgotten);
         let Some(row) = self.store.rows.get_mut(&job).filter(open).filter(|_| owns) else {
             return Execution::Done(Answer::Settled(None));
@@ -59,12 +59,13 @@ impl Server {
 
     fn start_one(&mut self, pid: i32, job: usize, (start, seen): (&Start, &Snapshot), at: At) -> StartAnswer {
         let now = self.now(at);
-        let owned = self.locks.holder(Lock::of(self.keys[job])) == Some(pid);
+        let token = self.backends.get(&pid).and_then(|backend| backend.token);
+        let owned = token.is_some() || self.locks.holder(Lock::of(self.keys[job])) == Some(pid);
         let Some(row) = self.store.rows.get(&job) else { return StartAnswer::NotStarted };
         if !owned {
             return StartAnswer::NotOwned;
         }
-        if self.row_locked(job) || !self.may_start(job, row, start, (seen, now)) {
+        if !self.may_run(pid, job, now) || self.row_locked(job) || !self.may_start(job, row, start, (seen, now)) {
             return StartAnswer::NotStarted;
         }
         let (before, handled) = (row.epoch, start.occurrence.is_some_and(|occurrence| row.handled_until >= occurrence));
@@ -93,6 +94,9 @@ impl Server {
             window_until: row.window_until,
             started_at: now,
         };
+        if let Some(lease) = self.store.leases.get_mut(&job).filter(|lease| Some(lease.token) == token) {
+            lease.epoch = Some(epoch);
+        }
         let repeated = start.occurrence.is_some_and(|occurrence| self.store.has_succeeded(job, occurrence));
         if start.skipped > 0 {
             self.notes.push(Note::Skipped { job, by: Some(epoch) });

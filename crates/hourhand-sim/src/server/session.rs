@@ -29,6 +29,9 @@ impl Server {
         else {
             return;
         };
+        if self.backends.get(&pid).is_some_and(|backend| backend.token.is_some()) {
+            return;
+        }
         for slot in slots.iter().take(slots.len().div_ceil(2)) {
             self.locks.try_take(Lock::of(self.keys[jobs[slot.0]]), pid);
         }

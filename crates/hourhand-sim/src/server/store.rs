@@ -6,6 +6,8 @@ use std::sync::Arc;
 use hourhand_core::outcome::Trigger;
 use jiff::Timestamp;
 
+use super::leases::Lease;
+
 /// A job's row, column by column as in the database.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
@@ -95,6 +97,7 @@ pub(crate) struct Record {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Store {
     pub(crate) rows: BTreeMap<usize, Row>,
+    pub(crate) leases: BTreeMap<usize, Lease>,
     pub(crate) history: Vec<Record>,
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct Faults {
     pub(crate) heavy_until: At,
     /// Connections are refused.
     pub(crate) crowded_until: At,
+    /// The server's clock was stepped (or another's took its place).
+    pub(crate) stepped_at: Option<At>,
     out_of_locks_until: At,
     /// Of 1,000 statements that matter, as many are the last of their session.
     strikes: u64,
@@ -108,6 +110,7 @@ impl Faults {
             slow: vec![never; plan.nodes],
             heavy_until: never,
             crowded_until: never,
+            stepped_at: None,
             out_of_locks_until: never,
             strikes: *random.pick(&[0, 3, 20]),
             standby: VecDeque::new(),
@@ -315,6 +318,7 @@ impl World {
     fn step_server(&mut self, most: u64) {
         let step = self.random.below(2 * most).cast_signed() - most.cast_signed();
         self.server.clock_off += SignedDuration::from_millis(step);
+        self.faults.stepped_at = Some(self.now);
     }
 
     pub(super) fn replicated(&mut self) {

@@ -56,7 +56,8 @@ impl World {
             return self.feed(process, Event::ConnectFailed(Trouble { kind, text: String::new() }));
         }
         let (name, jobs) = (self.processes[process].name.clone(), self.processes[process].jobs.clone());
-        let pid = self.server.open(Backend::of(process, name, jobs, (self.ttl, self.now)));
+        let token = self.processes[process].leases().then_some(process as u64);
+        let pid = self.server.open(Backend { token, ..Backend::of(process, name, jobs, (self.ttl, self.now)) });
         if let Some(former) = self.processes[process].former.filter(|_| end_former) {
             self.end_session(former, Cause::Former);
         }
