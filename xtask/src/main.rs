@@ -16,7 +16,7 @@ use arguments::Arguments;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-cargo xtask demo    the order service's replicas on a private PostgreSQL, in compressed time
+cargo xtask demo    the order service's replicas on a private PostgreSQL (or that of DATABASE_URL), in compressed time
             --once             plays the whole story, checks the outcome and exits
             --orders FILE      feeds it the orders of a CSV file
 cargo xtask test    the whole suite; the promises on a newer PostgreSQL; the demo as another user

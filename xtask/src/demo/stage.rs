@@ -45,7 +45,7 @@ const BACKLOG: [&str; 2] = ["--backlog", "200"];
 const JOB: [&str; 6] = ["--lookback", "12s", "--call-max", "3s", "--patience", "1m"];
 
 /// How long everybody is waited for at the end, all in all.
-const END_WITHIN: Duration = Duration::from_secs(5);
+const END_WITHIN: Duration = Duration::from_secs(3);
 
 /// Lines of each log that are shown when something went wrong.
 const LOG_LINES_SHOWN: usize = 12;

@@ -84,9 +84,11 @@ fn await_run_within(
 /// A run, for a person.
 fn told(run: &Run) -> String {
     let kind = if run.trigger == "schedule" { "scheduled" } else { run.trigger.as_str() };
-    let what = if run.succeeded() { &run.output } else { &run.error };
-    let (node, seconds, outcome, what) = (&run.node, run.length().as_secs_f32(), &run.outcome, what.trim());
-    format!("{kind} run on {node}, {outcome} after {seconds:.1} s ({what})")
+    let (node, seconds, outcome) = (&run.node, run.length().as_secs_f32(), &run.outcome);
+    // A success is on record with its data, its output a moment later.
+    let what = [&run.output, &run.error].map(|text| text.trim()).into_iter().find(|text| !text.is_empty());
+    let what = what.map(|what| format!(" ({what})")).unwrap_or_default();
+    format!("{kind} run on {node}, {outcome} after {seconds:.1} s{what}")
 }
 
 /// How long the one instant lies after the other.

@@ -24,5 +24,5 @@ pub(super) fn rolling(stage: &mut Stage, _tale: &mut Tale) -> Result<String> {
         run.occurrence >= Some(occurrence) && run.succeeded() && !old_names.contains(&run.node)
     })?;
     let cut = await_run(stage, "the end of the old node's run", before, |run| run.epoch == epoch)?;
-    Ok(format!("a {}; then a {}", told(&cut), told(&on_new)))
+    Ok(format!("the old ones were told to end during a {}; then a {}", told(&cut), told(&on_new)))
 }

@@ -21,9 +21,8 @@ pub(super) fn outage(stage: &mut Stage, _tale: &mut Tale) -> Result<String> {
         let failed: Vec<_> = runs.iter().filter(|run| run.outcome == "failed").cloned().collect();
         Ok(Look::of((failed.len() >= FAILURES).then_some(failed), || runs.last().map_or("no run".to_owned(), told)))
     })?;
-    if let Some(other) = failed.iter().find(|run| !run.error.contains("out of order")) {
-        anyhow::bail!("a run failed for another reason than the outage: {}", told(other));
-    }
+    let other = failed.iter().find(|run| !run.error.contains("out of order")).map(told);
+    ensure!(other.is_none(), "a run failed for another reason than the outage: {}", other.unwrap_or_default());
     stage.feed.break_down(0)?;
     let mended = stage.book.now()?;
     let run = await_run(stage, "a run that succeeds after the outage", before, |run| {
@@ -31,7 +30,7 @@ pub(super) fn outage(stage: &mut Stage, _tale: &mut Tale) -> Result<String> {
     })?;
     ensure!(errors(stage) == errors_before, "the outage, which was to be expected, is an error in the log of a node");
     let after = since(mended, run.ended_at)?.as_secs_f32();
-    Ok(format!("{}; {after:.1} s after the feed was mended a {} had", told(&failed[0]), told(&run)))
+    Ok(format!("a {}; with the feed mended, {after:.1} s later a {}", told(&failed[0]), told(&run)))
 }
 
 /// Events of level ERROR in the nodes' logs.
