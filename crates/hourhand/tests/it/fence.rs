@@ -199,31 +199,3 @@ async fn a_role_with_nothing_but_usage_and_execute_can_fence_and_nobody_else_can
     world.eye.batch_execute(&format!("drop owned by {role}; drop role {role}")).await.unwrap();
     node.shutdown().await;
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn of_a_fenced_transaction_and_a_start_that_race_exactly_the_right_one_wins() {
-    let world = World::new().await;
-    let (node, run, _let_go) = handed_run(&world, false).await;
-    world.eye.batch_execute("create table page (round int)").await.unwrap();
-    let (old, new) = (world.database.connect().await, world.database.connect().await);
-    let mut epoch = run.epoch();
-    for round in 0..200 {
-        let write =
-            format!("begin; insert into page values ({round}); select hourhand.fence('{JOB}', {epoch}); commit");
-        let start = "update hourhand.job set ended_epoch = epoch, epoch = epoch + 1 \
-                     where (select count(*) from hourhand.history) >= 0";
-        let (written, started) = tokio::join!(old.batch_execute(&write), new.batch_execute(start));
-        started.unwrap();
-        let committed = world.number(&format!("select count(*) from page where round = {round}")).await;
-        match written {
-            Ok(()) => assert_eq!(committed, 1),
-            Err(error) => {
-                assert_eq!(error.code().map(|code| code.code()), Some("HH001"), "{error:?}");
-                assert_eq!(committed, 0, "a superseded run committed in round {round}");
-                old.batch_execute("rollback").await.unwrap();
-            }
-        }
-        epoch += 1;
-    }
-    node.shutdown().await;
-}

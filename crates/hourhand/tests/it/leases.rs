@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hourhand::{Exclusion, Schedule, Scheduler, SchedulerBuilder, Triggered};
 use hourhand_testkit::eventually;
 
-use crate::world::{JOB, Journal, World, daily, yearly};
+use crate::world::{JOB, Journal, World, daily};
 
 fn leased(world: &World, name: &str) -> SchedulerBuilder {
     world.node(name).exclusion(Exclusion::Lease)

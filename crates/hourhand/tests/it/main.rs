@@ -4,6 +4,7 @@
 
 mod world;
 
+mod acquisition_in_doubt;
 mod bodies_that_misbehave;
 mod catch_up;
 mod failures_and_retries;
@@ -12,6 +13,7 @@ mod hostile_settings;
 mod leases;
 mod manual_runs;
 mod migrations;
+mod nobody_waits_in_the_server;
 mod nothing_at_rest;
 mod one_run_at_a_time;
 mod recording_refused;

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use hourhand::Schedule;
 use hourhand_testkit::eventually;
 
 use crate::world::{JOB, Journal, World, yearly};

@@ -32,25 +32,6 @@ async fn a_terminated_session_stops_its_body_at_once_and_the_occurrence_runs_aga
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unlock_all_behind_our_back_is_seen_by_the_next_ping() {
-    let world = World::new().await;
-    world.registered_yesterday().await;
-    let journal = Journal::default();
-    let node = world.node("a").job(journal.endless_job("a", daily())).start().await.unwrap();
-    let first = journal.run(1, Duration::from_secs(5)).await;
-    // Nobody else can unlock it; a lock taken by us elsewhere stands for it being gone: the row names another pid.
-    world
-        .eye
-        .batch_execute("select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objsubid = 1")
-        .await
-        .unwrap();
-    tokio::time::timeout(Duration::from_secs(2), first.run.cancelled()).await.expect("the loss was not noticed");
-    journal.run(2, Duration::from_secs(8)).await;
-    node.shutdown().await;
-    assert_eq!(journal.most_at_once(), 1);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_will_not_stop_is_aborted_within_a_fifth_of_ttl_when_its_lock_is_lost() {
     let world = World::new().await;
     world.registered_yesterday().await;
@@ -68,37 +49,6 @@ async fn a_body_that_will_not_stop_is_aborted_within_a_fifth_of_ttl_when_its_loc
     journal.run(2, Duration::from_secs(5)).await;
     assert_eq!(journal.most_at_once(), 1, "the next run began beside the body that would not stop");
     node.shutdown().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn after_a_restart_of_the_server_work_goes_on_within_seconds() {
-    let installation = Installation::for_tests().unwrap();
-    let mut server = Server::start(&installation).unwrap();
-    for way in [Shutdown::Fast, Shutdown::Immediate] {
-        let journal = Journal::default();
-        let schema = format!("s_{way:?}").to_lowercase();
-        let node = hourhand::Scheduler::builder(server.url())
-            .several_in_one_process()
-            .ttl(Duration::from_secs(5))
-            .schema(&schema)
-            .namespace(&schema)
-            .migrate(true)
-            .job(journal.endless_job("a", Schedule::every(Duration::from_secs(1))))
-            .start()
-            .await
-            .unwrap();
-        let first = journal.run(1, Duration::from_secs(8)).await;
-        let server_again = tokio::task::block_in_place(|| server.restart(way));
-        server_again.unwrap();
-        let answered = Instant::now();
-        assert!(first.run.is_cancelled(), "the body was not told that its lock is lost");
-        journal.run(2, Duration::from_secs(15)).await;
-        println!("{way:?}: running again {:?} after the server answered", answered.elapsed());
-        assert!(answered.elapsed() < Duration::from_secs(5), "{way:?}: {:?}", answered.elapsed());
-        assert!(node.health().await.ok(), "{:?}", node.health().await);
-        node.shutdown().await;
-        assert_eq!(journal.most_at_once(), 1);
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hourhand::{Schedule, Triggered};
+use hourhand::Triggered;
 use jiff::ToSpan;
 use tokio::sync::oneshot;
 

@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use hourhand::{Job, Run, Schedule, Scheduler};
+use hourhand::{Job, Run, Scheduler};
 use hourhand_testkit::eventually;
 
 use crate::world::{JOB, Journal, World, daily};
