@@ -211,13 +211,18 @@ impl Node {
 
     /// The lock was tried for a manual run, and refused: find out who holds it.
     pub(super) fn refused_by_hand(&mut self, now: Now, slot: Slot) {
+        self.look_less_often(now, slot);
+        let life = if self.job(slot).look_at > now.mono { Life::Resting } else { Life::Due };
+        self.live(slot, life);
+    }
+
+    /// A lock was refused while somebody waits for a run: the first time a look follows at once, but not at the speed of the line
+    /// if nobody is to be seen who has it.
+    pub(super) fn look_less_often(&mut self, now: Now, slot: Slot) {
         let since = self.job(slot).tickets.iter().map(|(_, since)| *since).min();
-        if since.is_none_or(|since| now.mono - since < RECHECK_EVERY) {
-            return self.live(slot, Life::Due);
+        if since.is_some_and(|since| now.mono - since >= RECHECK_EVERY) {
+            self.job_mut(slot).look_at = now.mono + RECHECK_EVERY;
         }
-        // Refused again and again, with nobody to be seen: not at the speed of the line.
-        self.job_mut(slot).look_at = now.mono + RECHECK_EVERY;
-        self.live(slot, Life::Resting);
     }
 
     /// A run started: the first who asked for a manual one has it, everybody else learns that it runs already.

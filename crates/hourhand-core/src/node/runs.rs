@@ -68,6 +68,7 @@ impl Node {
             Life::Wanted(Intent { due: Some(_), .. }) => {
                 let again_at = if self.leases() { now.mono + spread(LEASE_LOST_WAIT, self.draw()) } else { now.mono };
                 let outside = self.leases();
+                self.look_less_often(now, slot);
                 self.live(slot, Life::Contended(Contention { again_at, outside, maintain: false }));
             }
             Life::Wanted(Intent { due: None, .. }) => self.refused_by_hand(now, slot),
