@@ -81,12 +81,6 @@ impl Checks {
             self.deaths[job] = row.map_or(0, |row| row.deaths);
         }
     }
-
-    /// A body has ended, or its process.
-    pub(crate) fn body_ended(&mut self, _id: u64, body: &Body, at: At) {
-        let late = body.must_end_by.is_some_and(|by| at > by) && body.nature.blocks_for.is_none();
-        self.require(!late, at, || format!("P7: {} ended too late after its lock was gone", named(body)));
-    }
 }
 
 /// A body, for people.

@@ -20,15 +20,21 @@ impl World {
             self.check_note(note);
         }
         let now = self.now;
-        let late = self.bodies.values().find(|body| {
-            body.must_end_by.is_some_and(|by| now > by)
-                && body.nature.blocks_for.is_none()
-                && self.processes[body.process].frozen_until.is_none()
-        });
-        let late = late.map(named);
+        let late = self.bodies.values().find(|body| self.goes_on_too_long(body)).map(named);
         self.checks.require(late.is_none(), now, || {
             format!("P7: {} goes on too long after its lock was gone", late.unwrap_or_default())
         });
+    }
+
+    fn goes_on_too_long(&self, body: &Body) -> bool {
+        let spans = self.checks.spans;
+        let since = body.gone.map_or(At::default(), |(at, _)| at);
+        // Its line may have gone bad before it could learn of it.
+        let deafened = self.was_disturbed(body.process) && self.now - since <= spans.give_up + spans.stop_max + SLACK;
+        body.must_end_by.is_some_and(|by| self.now > by)
+            && body.nature.blocks_for.is_none()
+            && self.processes[body.process].frozen_until.is_none()
+            && !deafened
     }
 
     fn check_note(&mut self, note: Note) {

@@ -113,7 +113,6 @@ impl World {
         if let Some(tx) = body.tx {
             self.server.abort(tx);
         }
-        self.checks.body_ended(id, &body, self.now);
         self.feed(body.process, Event::BodyEnded { slot: body.slot, epoch: body.epoch, end });
     }
 
@@ -146,9 +145,7 @@ impl World {
         let ids: Vec<u64> = self.bodies.iter().filter(|(_, body)| body.process == process).map(|(id, _)| *id).collect();
         for id in ids {
             let Some(body) = self.bodies.remove(&id) else { continue };
-            if self.processes[process].frozen_until.is_none() {
-                self.checks.body_ended(id, &body, self.now);
-            }
+            if self.processes[process].frozen_until.is_none() {}
             if let Some(tx) = body.tx {
                 let arrival = self.arrival(process, true);
                 self.at(arrival, Happening::StrangerTxDone { tx });
