@@ -205,7 +205,8 @@ impl Node {
             let job = self.job(*slot);
             let rests = matches!(job.life, Life::Resting) && job.holds == Default::default();
             let only_unrecorded = rests && job.tickets.is_empty();
-            !(job.waits_outside() || only_unrecorded)
+            let waits_outside = job.waits_outside() && job.tickets.is_empty();
+            !(waits_outside || only_unrecorded)
         });
         if busy || (self.settings.resident && !self.shutting_down()) {
             return;

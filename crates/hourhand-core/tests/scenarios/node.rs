@@ -1,6 +1,6 @@
 //! The node, told what happens, line by line.
 //!
-//! Before anything happens: `job NAME SCHEDULE …` (see [`job`]; registered at midnight, handled up to the beginning), `set ttl=… start_delay=… linger=… resident migrate runs_max=…
+//! Before anything happens: `job NAME SCHEDULE …` (see [`job`]; registered at midnight, handled up to the beginning), `set ttl=… start_delay=… linger=… resident migrate leases runs_max=…
 //! shutdown_grace=…`, `wall +5m` (how far the node's own clock is off), `at TIME` (the server's time at the beginning).
 //!
 //! | line | what happens |
@@ -71,6 +71,11 @@ fn an_end_is_durable_before_the_lock_is_let_go() {
 #[test]
 fn a_start_that_does_not_come_about_is_understood() {
     golden::check::<World>("node_starts.txt");
+}
+
+#[test]
+fn a_lease_outlives_its_connection_and_runs_out_without_one() {
+    golden::check::<World>("node_leases.txt");
 }
 
 #[test]
@@ -164,6 +169,7 @@ impl World {
             "linger" => self.settings.linger = span(value),
             "resident" => self.settings.resident = true,
             "migrate" => self.settings.migrate = true,
+            "leases" => self.settings.exclusion = Exclusion::Lease,
             "runs_max" => self.settings.runs_max = value.parse().unwrap(),
             "shutdown_grace" => self.settings.shutdown_grace = span(value),
             _ => panic!("no such setting: {word}"),
