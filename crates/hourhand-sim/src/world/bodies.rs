@@ -145,7 +145,6 @@ impl World {
         let ids: Vec<u64> = self.bodies.iter().filter(|(_, body)| body.process == process).map(|(id, _)| *id).collect();
         for id in ids {
             let Some(body) = self.bodies.remove(&id) else { continue };
-            if self.processes[process].frozen_until.is_none() {}
             if let Some(tx) = body.tx {
                 let arrival = self.arrival(process, true);
                 self.at(arrival, Happening::StrangerTxDone { tx });
