@@ -30,6 +30,7 @@ pub(super) fn watch(stage: &mut Stage) -> Result<()> {
         let scene = if picture.is_drawn { scene(stage)? } else { Vec::new() };
         if !picture.is_drawn {
             lately.extend(under_way(stage)?);
+            lately.extend(ended(stage));
         }
         picture.show(&scene, &lately)?;
         let drawn = Instant::now();
@@ -96,6 +97,14 @@ fn scene(stage: &mut Stage) -> Result<Vec<String>> {
 fn under_way(stage: &mut Stage) -> Result<Option<String>> {
     let job = stage.book.job()?.filter(|job| job.running);
     Ok(job.map(|job| format!("{}  {}   begins", job.since.unwrap_or_default(), job.node.unwrap_or_default())))
+}
+
+/// The nodes that are gone, a line each.
+fn ended(stage: &mut Stage) -> Vec<String> {
+    let nodes = stage.nodes.iter_mut();
+    nodes
+        .filter_map(|node| (node.state() != State::Up).then(|| format!("          {}   has ended", node.name)))
+        .collect()
 }
 
 /// What is on the screen.
