@@ -22,7 +22,7 @@ cargo xtask demo    the order service's replicas on a private PostgreSQL (or tha
 cargo xtask test    the whole suite; the promises on a newer PostgreSQL; the demo as another user
             --only LEG         one of them: suite, newer or demo; may be repeated
             ...                everything else goes to the test runner (then the suite alone, unless --only says more)
-cargo xtask faults  every fault on real servers, in about four minutes: a table of fault, bound and measure
+cargo xtask faults  every fault on real servers, in some minutes: a table of fault, bound and measure
             --write            puts the table into docs/guides/what-happens-when.md
             ...                only the faults with such words in their names
 cargo xtask check   format, clippy, documentation, tidiness

@@ -39,7 +39,8 @@ impl Network {
         let keeper = Leash::new(directory.path().join("log")).spawn(&unshare).map_err(|error| error.to_string())?;
         let wire = format!("hh{:x}", own & 0xfff_ffff);
         let mut network = Network { keeper, wire, base: (own % 0x7fff) * 4, _directory: directory };
-        network.lay().map(|()| network)
+        let laid = network.lay().map_err(|why| format!("it allows no network of our own (which needs root): {why}"));
+        laid.map(|()| network)
     }
 
     fn lay(&mut self) -> Result<(), String> {
@@ -48,7 +49,7 @@ impl Network {
         let theirs = format!("/proc/{}/ns/net", self.keeper.pid());
         while std::fs::read_link(&theirs).is_ok_and(|namespace| namespace == own) {
             if self.keeper.wait(Duration::from_millis(5)).is_ok_and(|ended| ended.is_some()) {
-                return Err("it allows no network namespace (which needs root)".to_owned());
+                return Err("unshare --net failed".to_owned());
             }
         }
         let (pid, wire, inside) = (self.keeper.pid().to_string(), self.wire.clone(), self.inside_end());
