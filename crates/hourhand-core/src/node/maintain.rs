@@ -63,7 +63,11 @@ impl Node {
         if obstacle.evicted {
             self.say(Notice::Evicted { slot, holder: obstacle });
         } else if obstacle.forbidden {
-            if self.job_mut(slot).said_may_not.replace(pid) != Some(pid) {
+            // One that can't be seen may be well: worth a word once (as pid 0, which is nobody's), not with every run.
+            let unseen = obstacle.silent.is_none();
+            let before = self.job_mut(slot).said_may_not.replace(if unseen { 0 } else { pid });
+            let said = if unseen { before.is_some() } else { before == Some(pid) };
+            if !said {
                 self.say(Notice::MayNotEvict { slot, holder: obstacle });
             }
         } else if !obstacle.ours && !obstacle.watch {

@@ -91,6 +91,11 @@ fn say_of_an_obstacle(notice: Notice, catalog: &Catalog) {
             "the job's lock is held by a session that runs nothing of it: a leak into somebody's pool, or another program",
         ),
         Notice::Evicted { slot, holder } => (slot, Some(holder), "a silent session was in the job's way: ended"),
+        Notice::MayNotEvict { slot, holder } if holder.silent.is_none() => (
+            slot,
+            Some(holder),
+            "the job is held by another role's session, and this role may not see whether it has gone silent: grant it pg_read_all_stats and pg_signal_backend",
+        ),
         Notice::MayNotEvict { slot, holder } => (
             slot,
             Some(holder),

@@ -1,7 +1,7 @@
 //! A process with one node, to be killed, frozen or cut off: this test binary again, told by variables what to be.
 
 use std::future::pending;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -60,7 +60,8 @@ impl Child<'_> {
 
     /// Starts it with another schedule, under a command that ends in executing its arguments (`ip netns exec NAME`).
     pub fn start_under(&self, prefix: &[&str], every: Duration) -> Leashed {
-        let own = std::env::current_exe().unwrap();
+        // By its process, not by its name: cargo may build it anew while it runs.
+        let own = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
         let words = prefix.iter().map(Path::new).chain([own.as_path()]).map(Path::as_os_str).collect::<Vec<_>>();
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).args(["--exact", "child::child", "--ignored", "--nocapture"]);

@@ -125,7 +125,8 @@ async fn a_process_that_stood_still_for_a_minute_catches_up_with_one_run() {
         "< 20",
         said,
     );
-    assert!((1..=3).contains(&runs) && said < 20, "{runs} runs, {said} lines");
+    let log = std::fs::read_to_string(&log).unwrap();
+    assert!((1..=3).contains(&runs) && said < 20, "{runs} runs, {said} lines of\n{log}");
     let skipped = "select coalesce(sum(count), 0)::bigint from hourhand.history where outcome = 'skipped'";
     assert!(scene.world.number(skipped).await >= 25, "what was passed over is not on record");
 }

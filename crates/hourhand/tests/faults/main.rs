@@ -24,4 +24,5 @@ mod limits;
 mod network_cut;
 mod poolers;
 mod restarts;
+mod rights;
 mod sabotage;

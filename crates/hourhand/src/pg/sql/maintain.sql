@@ -1,7 +1,7 @@
 -- Who holds these locks and watches, and the end of those who have gone silent. A holder of ours pings every ttl/5 of its own ttl,
 -- which its application name tells ("hourhand/15 node"); after 5/4 of it without a statement begun, whatever its state, the
 -- process is frozen while its kernel still answers keepalives. Ended by the pid whose start the same row shows.
--- Another role's session may be invisible (null) or not ours to end: then it is only told.
+-- Another role's session may be invisible (its times are null) or not ours to end: then it is only told.
 -- $1 keys, $2 seconds after which an idle session that is not hourhand's is ended too (null: never)
 with held as materialized (
   select w.key, l.objsubid = 2 as watch, a.pid, a.application_name as application, host(a.client_addr) as client,
@@ -22,5 +22,5 @@ judged as materialized (
 )
 select j.key, j.watch, j.pid, j.application, j.client, j.silent, j.ttl is not null as ours,
   case when j.guilty and j.allowed then pg_terminate_backend(j.pid) else false end as evicted,
-  j.guilty and not j.allowed as forbidden
+  (j.guilty and not j.allowed) or (j.ttl is not null and j.silent is null) as forbidden
 from judged j
