@@ -12,6 +12,7 @@
 //! | held | a ping sent at `t` answered: every lock ours | held until `t` + 3/5 ttl |
 //! | held | a ping answered: a lock missing | lost |
 //! | held | the deadline passes, or the session closes | lost |
+//! | held | doubted | held, the next ping is due now |
 //! | held | the last lock let go | none |
 //! | lost | anything | lost; a new session begins with none |
 
@@ -62,6 +63,8 @@ pub enum Claim {
 pub enum ClaimEvent {
     /// A lock was granted by a statement sent at this instant.
     Granted(Mono),
+    /// There is a reason not to wait for the next ping.
+    Doubted,
     /// A ping was sent.
     PingSent,
     /// A ping sent at this instant was answered; `complete`: every lock is there, the server is a writable primary.
@@ -94,10 +97,11 @@ impl Claim {
                 Claim::Held { trusted_until: trusted_until.max(sent + spans.give_up), ping_at }
             }
             (Claim::Held { .. }, ClaimEvent::PingAnswered { complete: false, .. } | ClaimEvent::Closed) => Claim::Lost,
+            (Claim::Held { trusted_until, .. }, ClaimEvent::Doubted) => Claim::Held { trusted_until, ping_at: now },
             (Claim::Held { .. }, ClaimEvent::Released) => Claim::None,
             (Claim::Held { .. }, ClaimEvent::Granted(_) | ClaimEvent::Tick) => self,
             (Claim::None, ClaimEvent::PingSent | ClaimEvent::PingAnswered { .. } | ClaimEvent::Released) => self,
-            (Claim::None, ClaimEvent::Closed | ClaimEvent::Tick) | (Claim::Lost, _) => self,
+            (Claim::None, ClaimEvent::Doubted | ClaimEvent::Closed | ClaimEvent::Tick) | (Claim::Lost, _) => self,
         };
         next.past_deadline(now)
     }

@@ -54,6 +54,8 @@ pub struct Facts {
     pub scheduled_for: Option<Timestamp>,
     /// Trigger of the newest start.
     pub trigger: Option<Trigger>,
+    /// The newest run succeeded with a window that ended before the run began: what came since is still to be covered.
+    pub window_behind: bool,
     /// Outcome of the newest recorded end, in the word of history.
     pub last_outcome: Option<String>,
     /// When a run last succeeded.
@@ -82,6 +84,7 @@ impl Facts {
             started_at: None,
             scheduled_for: None,
             trigger: None,
+            window_behind: false,
             last_outcome: None,
             last_success_at: None,
         }

@@ -7,6 +7,28 @@ use crate::key::Key;
 use crate::name::JobName;
 use crate::schedule::Schedule;
 
+/// What becomes of occurrences that nobody ran in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CatchUp {
+    /// One run for the newest of them; the others are passed over.
+    #[default]
+    Latest,
+    /// A run for each of the newest so many, oldest first, each for its own share of the window; older ones are passed over.
+    All(u32),
+    /// None: an occurrence that could not start within a minute is passed over.
+    None,
+}
+
+/// What becomes of occurrences that come due while a run is under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overlap {
+    /// They are passed over.
+    #[default]
+    Skip,
+    /// The newest of them runs next; the others are passed over.
+    BufferOne,
+}
+
 /// The definition of a job, as a node holds it. What its body does is not known here.
 #[derive(Clone, Debug)]
 pub struct Definition {
@@ -16,12 +38,22 @@ pub struct Definition {
     pub key: Key,
     /// When it is due.
     pub schedule: Schedule,
+    /// What becomes of occurrences that nobody ran in time.
+    pub catch_up: CatchUp,
+    /// How old an occurrence may be to be caught up; `None`: one period of the schedule, and at least a day.
+    pub catch_up_window: Option<SignedDuration>,
+    /// How late an occurrence may still start; `None`: no limit.
+    pub deadline: Option<SignedDuration>,
+    /// What becomes of occurrences that come due while a run is under way.
+    pub overlap: Overlap,
     /// How late after its instant an occurrence starts at most, the same for every occurrence of the job; `scheduled_for` stays.
     pub jitter: SignedDuration,
     /// How far a window reaches back behind what is covered.
     pub lookback: SignedDuration,
     /// How far before its registration the first window begins.
     pub initial_window: SignedDuration,
+    /// How long a window may be; what is left is covered by runs that follow at once. `None`: no limit.
+    pub window_max: Option<SignedDuration>,
     /// How long a body may run; `None` for no limit.
     pub timeout: Option<SignedDuration>,
     /// How long a body that was told to stop may take.
@@ -30,6 +62,8 @@ pub struct Definition {
     pub retry: Retry,
     /// Only a committed `complete` counts as success.
     pub completes: bool,
+    /// How long ended runs and skips are kept; the newest run always is.
+    pub retention: SignedDuration,
 }
 
 impl Definition {
@@ -39,13 +73,19 @@ impl Definition {
             name,
             key,
             schedule,
+            catch_up: CatchUp::Latest,
+            catch_up_window: None,
+            deadline: None,
+            overlap: Overlap::Skip,
             jitter: SignedDuration::ZERO,
             lookback: SignedDuration::ZERO,
             initial_window: SignedDuration::ZERO,
+            window_max: None,
             timeout: Some(SignedDuration::from_hours(1)),
             stop_grace: SignedDuration::from_secs(10),
             retry: Retry::none(),
             completes: false,
+            retention: SignedDuration::from_hours(14 * 24),
         }
     }
 

@@ -21,12 +21,13 @@ mod health;
 mod life;
 mod looked;
 mod maintain;
+mod orders;
 mod plan;
 mod runs;
 mod session;
 mod timers;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -39,6 +40,7 @@ use crate::time::{Mono, Now, ServerClock};
 
 pub use health::{Health, Problem};
 use life::{Job, Life};
+use orders::Standing;
 use session::Session;
 
 /// How runs exclude each other.
@@ -71,6 +73,8 @@ pub struct Settings {
     pub runs_max: usize,
     /// How runs exclude each other.
     pub exclusion: Exclusion,
+    /// How often old history is removed, on a visit that is made anyway; the first time after a sixtieth of it.
+    pub prune_interval: Duration,
     /// Spreads waits over a fleet; different on every node.
     pub seed: u64,
 }
@@ -99,12 +103,15 @@ pub struct Node {
     /// Jobs whose life is not at rest, or that hold something, or are asked for.
     active: BTreeSet<Slot>,
     status_tickets: Vec<Ticket>,
+    orders: VecDeque<Standing>,
     /// Those whom the look under way will answer.
     status_in_flight: Vec<Ticket>,
     shutdown_since: Option<Mono>,
     finished: bool,
     /// The server had no room for another lock (said once, until it has): none is tried before then.
     out_of_locks_until: Option<Mono>,
+    /// When history is to be pruned next.
+    prune_at: Mono,
     random: u64,
     actions: Vec<Action>,
 }
@@ -117,6 +124,7 @@ impl Node {
         Node {
             spans: Spans::of(settings.ttl),
             random: settings.seed,
+            prune_at: now.mono + settings.prune_interval / 60,
             settings,
             began: now.mono,
             active: (0..jobs.len()).map(Slot).collect(),
@@ -128,6 +136,7 @@ impl Node {
             asked: None,
             calendar: BTreeSet::new(),
             status_tickets: Vec::new(),
+            orders: VecDeque::new(),
             status_in_flight: Vec::new(),
             shutdown_since: None,
             finished: false,
@@ -154,6 +163,9 @@ impl Node {
             Event::Freed(key) => self.freed(now, key),
             Event::BodyEnded { slot, epoch, end } => self.body_ended(now, slot, epoch, end),
             Event::Triggered { slot, ticket } => self.triggered(now, slot, ticket),
+            Event::CancelAsked(key) => self.cancel_asked(now, key),
+            Event::Changed(key) => self.changed(key),
+            Event::Ordered { slot, order, ticket } => self.ordered(now, Standing { slot, order, ticket }),
             Event::StatusAsked(ticket) => self.status_asked(ticket),
             Event::Shutdown => self.shut_down(now),
         }

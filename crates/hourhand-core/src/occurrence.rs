@@ -7,7 +7,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::facts::Facts;
-use crate::job::Definition;
+use crate::job::{CatchUp, Definition, Overlap};
 use crate::outcome::Trigger;
 
 /// An occurrence that could have been started longer ago than this was caught up.
@@ -21,9 +21,45 @@ pub struct Due {
     /// What the run will be called.
     pub trigger: Trigger,
     /// Older occurrences that this one replaces and that nobody has counted yet.
-    pub skipped: u64,
+    pub skip: Option<Skip>,
+    /// Its window ends here at the latest: the next occurrence has the rest.
+    pub window_end: Option<Timestamp>,
+}
+
+/// Occurrences that are passed over, counted, not listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Skip {
+    /// Why.
+    pub reason: SkipReason,
+    /// How many.
+    pub count: u64,
     /// The newest of them.
-    pub skipped_for: Option<Timestamp>,
+    pub newest: Timestamp,
+}
+
+/// Why an occurrence is passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SkipReason {
+    /// A newer one runs in its place.
+    Coalesced,
+    /// It came due while a run was under way.
+    Overlap,
+    /// The job was paused.
+    Paused,
+    /// It is older than may be caught up, or later than its deadline.
+    TooLate,
+}
+
+impl SkipReason {
+    /// The word that stands in history.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SkipReason::Coalesced => "coalesced",
+            SkipReason::Overlap => "overlap",
+            SkipReason::Paused => "paused",
+            SkipReason::TooLate => "too_late",
+        }
+    }
 }
 
 /// What is to be done about a job at one moment.
@@ -31,6 +67,10 @@ pub struct Due {
 pub enum Decision {
     /// An occurrence needs a run.
     Due(Due),
+    /// The window of the newest run was bounded: another run follows at once, for no occurrence.
+    FollowUp,
+    /// Occurrences are passed over without a run; that is to be put on record, under the lock.
+    PassOver(Skip),
     /// An occurrence needs a run, but not before then.
     Later(Timestamp),
     /// Nothing to run before then; `None`: never again.
@@ -41,18 +81,60 @@ pub enum Decision {
 pub fn decide(job: &Definition, facts: &Facts, now: Timestamp) -> Decision {
     let asked = now.checked_sub(job.delay()).unwrap_or(now);
     let floor = facts.floor();
-    let current = job.schedule.previous_at_or_before(asked).filter(|occurrence| *occurrence > floor);
-    let Some(occurrence) = current.filter(|_| !facts.paused) else {
+    if facts.paused {
         return Decision::NotYet(next_start(job, asked.max(floor)));
+    }
+    if let Some(paused) = passed_over_in_pause(job, facts) {
+        return Decision::PassOver(paused);
+    }
+    let Some(newest) = job.schedule.previous_at_or_before(asked).filter(|newest| *newest > floor) else {
+        return if facts.window_behind {
+            Decision::FollowUp
+        } else {
+            Decision::NotYet(next_start(job, asked.max(floor)))
+        };
+    };
+    let candidate = candidate(job, floor, newest, asked);
+    let Some(occurrence) = candidate.filter(|occurrence| !too_late(job, facts, *occurrence, asked)) else {
+        let last = candidate.unwrap_or(newest);
+        let skip = uncounted(job, facts, last).map(|skip| Skip { reason: SkipReason::TooLate, ..skip });
+        return skip.map_or(Decision::NotYet(next_start(job, last)), Decision::PassOver);
     };
     let waits = facts.deaths > 0 || facts.open_for == Some(occurrence);
     if let Some(until) = facts.not_before.filter(|until| waits && *until > now) {
         // A newer occurrence replaces the one that waits for a retry, with fresh attempts. Deaths are waited out in any case.
-        let newer = next_start(job, asked).filter(|_| facts.deaths == 0);
+        let replaces = facts.deaths == 0 && !matches!(job.catch_up, CatchUp::All(_));
+        let newer = next_start(job, asked).filter(|_| replaces);
         return Decision::Later(newer.map_or(until, |newer| newer.min(until)));
     }
-    let (skipped, skipped_for) = passed_over(job, facts, occurrence);
-    Decision::Due(Due { occurrence, trigger: trigger(facts, occurrence, asked), skipped, skipped_for })
+    let window_end = job.schedule.next_after(occurrence).filter(|next| *next <= newest);
+    let skip = if facts.open_for == Some(occurrence) { None } else { uncounted(job, facts, just_before(occurrence)) };
+    Decision::Due(Due { occurrence, trigger: trigger(facts, occurrence, asked), skip, window_end })
+}
+
+/// The occurrence whose turn it is; `None`: all there are, are too old.
+fn candidate(job: &Definition, floor: Timestamp, newest: Timestamp, asked: Timestamp) -> Option<Timestamp> {
+    let most = match job.catch_up {
+        CatchUp::Latest | CatchUp::None => 1,
+        CatchUp::All(most) => most.max(1) as usize,
+    };
+    let window = job.catch_up_window.unwrap_or_else(|| default_window(job, newest));
+    let oldest = asked.checked_sub(window).unwrap_or(Timestamp::MIN);
+    let missed = job.schedule.occurrences_until(newest).take(most);
+    missed.take_while(|occurrence| *occurrence > floor && *occurrence >= oldest).last()
+}
+
+fn default_window(job: &Definition, at: Timestamp) -> SignedDuration {
+    job.schedule.period_at(at).unwrap_or(SignedDuration::ZERO).max(SignedDuration::from_hours(24))
+}
+
+/// A first start that would come too late, by the job's deadline or because nothing is caught up. A retry or a take-over began in
+/// time; only the deadline holds for it.
+fn too_late(job: &Definition, facts: &Facts, occurrence: Timestamp, asked: Timestamp) -> bool {
+    let late = asked.duration_since(occurrence);
+    let begun = facts.open_for == Some(occurrence);
+    job.deadline.is_some_and(|deadline| late > deadline)
+        || (job.catch_up == CatchUp::None && late > CATCH_UP_AFTER && !begun)
 }
 
 /// The start of the next occurrence after `instant`, with the job's delay.
@@ -60,21 +142,30 @@ fn next_start(job: &Definition, instant: Timestamp) -> Option<Timestamp> {
     job.schedule.next_after(instant)?.checked_add(job.delay()).ok()
 }
 
-/// How many occurrences this one replaces. Those before the open one were counted when it was opened.
-fn passed_over(job: &Definition, facts: &Facts, occurrence: Timestamp) -> (u64, Option<Timestamp>) {
-    if facts.open_for == Some(occurrence) {
-        return (0, None);
-    }
-    let just_before = occurrence - SignedDuration::from_nanos(1);
-    let newest = job.schedule.previous_at_or_before(just_before);
+fn just_before(occurrence: Timestamp) -> Timestamp {
+    occurrence - SignedDuration::from_nanos(1)
+}
+
+/// The occurrences up to `last` that are not handled, and that nobody has counted yet: those before the open one were counted when
+/// it was opened.
+fn uncounted(job: &Definition, facts: &Facts, last: Timestamp) -> Option<Skip> {
     let counted = match facts.open_for {
-        Some(open) if open > facts.floor() => open - SignedDuration::from_nanos(1),
+        Some(open) if open > facts.floor() => just_before(open),
         Some(_) | None => facts.floor(),
     };
-    match newest.filter(|newest| *newest > counted) {
-        Some(newest) => (job.schedule.count_between(counted, newest), Some(newest)),
-        None => (0, None),
-    }
+    between(job, counted, last, SkipReason::Coalesced)
+}
+
+/// What came due while the job was paused, as long as nobody has put it on record.
+fn passed_over_in_pause(job: &Definition, facts: &Facts) -> Option<Skip> {
+    let handled = facts.counts_from.map_or(facts.handled_until, |from| from.max(facts.handled_until));
+    between(job, handled, facts.resumed_at?, SkipReason::Paused)
+}
+
+/// The occurrences after one instant, up to another.
+fn between(job: &Definition, after: Timestamp, until: Timestamp, reason: SkipReason) -> Option<Skip> {
+    let newest = job.schedule.previous_at_or_before(until).filter(|newest| *newest > after)?;
+    Some(Skip { reason, count: job.schedule.count_between(after, newest), newest })
 }
 
 /// A take-over keeps the trigger of the lost run. `asked` is now, less the job's delay: its jitter makes no run a late one.
@@ -88,12 +179,17 @@ fn trigger(facts: &Facts, occurrence: Timestamp, asked: Timestamp) -> Trigger {
     }
 }
 
-/// The occurrences that came due during a run for `occurrence` that ended at `now`: skipped because of the overlap.
-pub fn overlapped(job: &Definition, occurrence: Timestamp, now: Timestamp) -> (u64, Option<Timestamp>) {
+/// The occurrences that came due during a run for `occurrence` that ended at `now`, and are passed over because of the overlap.
+pub fn overlapped(job: &Definition, occurrence: Timestamp, now: Timestamp) -> Option<Skip> {
     let asked = now.checked_sub(job.delay()).unwrap_or(now);
-    match job.schedule.previous_at_or_before(asked).filter(|newest| *newest > occurrence) {
-        Some(newest) => (job.schedule.count_between(occurrence, newest), Some(newest)),
-        None => (0, None),
+    let meanwhile = between(job, occurrence, asked, SkipReason::Overlap)?;
+    match (job.catch_up, job.overlap) {
+        // What came due is caught up like what was missed.
+        (CatchUp::All(_), _) => None,
+        (CatchUp::Latest | CatchUp::None, Overlap::Skip) => Some(meanwhile),
+        (CatchUp::Latest | CatchUp::None, Overlap::BufferOne) => {
+            between(job, occurrence, just_before(meanwhile.newest), SkipReason::Overlap)
+        }
     }
 }
 

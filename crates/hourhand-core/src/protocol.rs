@@ -8,10 +8,10 @@ mod notice;
 mod question;
 mod trouble;
 
-pub use answer::{Answer, EndAnswer, Obstacle, Proof, StartAnswer};
+pub use answer::{Answer, EndAnswer, Obstacle, Ordered, Proof, StartAnswer};
 pub use event::{Action, Event, TriggerAnswer};
 pub use notice::Notice;
-pub use question::{End, EndForm, Question, Start, Started};
+pub use question::{End, EndForm, Order, Question, Start, Started};
 pub use trouble::{Trouble, TroubleKind};
 
 /// A job's place in its node.

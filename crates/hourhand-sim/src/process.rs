@@ -123,6 +123,7 @@ impl Process {
             runs_max: *random.pick(&[1, 2, usize::MAX]),
             seed: random.next(),
             exclusion: if leases { Exclusion::Lease } else { Exclusion::Session },
+            prune_interval: Duration::from_secs(3600),
         }
     }
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hourhand_core::outcome::Outcome;
-use hourhand_core::protocol::{Answer, Question, TroubleKind};
+use hourhand_core::protocol::{Answer, Ordered, Question, TroubleKind};
 use jiff::{SignedDuration, Timestamp};
 
 pub(crate) use self::fence::{Fenced, IDLE_IN_TRANSACTION, Tx, TxState};
@@ -224,6 +224,10 @@ impl Server {
             Question::TryLocks(slots) => self.try_locks(pid, &jobs, slots),
             Question::TryWatches(slots) => self.try_watches(pid, &jobs, slots),
             Question::Settle { slot, epoch, died } => self.settle(pid, jobs[slot.0], (*epoch, *died), at),
+            Question::PassOver { slot, seen, skip } => self.pass_over(pid, jobs[slot.0], (*seen, skip.newest), at),
+            Question::Prune => Execution::Done(Answer::Pruned(0)),
+            // Nobody orders anything here: pauses and cancels are written by the plan.
+            Question::Order(..) => Execution::Done(Answer::Ordered(Ordered::Nothing)),
             Question::Start { starts, alone } => self.start(pid, &jobs, (starts, *alone, &request.seen), at),
             Question::Ping(runs) => self.ping(pid, &jobs, runs),
             Question::End { ends, alone } => self.end(pid, &jobs, (ends, *alone), at),

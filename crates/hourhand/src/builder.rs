@@ -39,6 +39,7 @@ pub struct SchedulerBuilder {
     enabled: bool,
     shutdown: Option<Signal>,
     several_in_one_process: bool,
+    prune_interval: Duration,
     ttl: Duration,
     evict_foreign_idle_after: Option<Duration>,
     start_delay: Duration,
@@ -70,6 +71,7 @@ impl SchedulerBuilder {
             enabled: true,
             shutdown: None,
             several_in_one_process: false,
+            prune_interval: Duration::from_secs(60 * 60),
             ttl: Duration::from_secs(15),
             evict_foreign_idle_after: None,
             start_delay: Duration::ZERO,
@@ -191,6 +193,13 @@ impl SchedulerBuilder {
         self
     }
 
+    /// How often old history is removed; default an hour, the first time after a minute. For tests.
+    #[doc(hidden)]
+    pub fn prune_interval(mut self, length: Duration) -> Self {
+        self.prune_interval = length;
+        self
+    }
+
     fn length<L: TryInto<SignedDuration, Error: Display>>(&mut self, what: &str, length: L) -> Option<Duration> {
         let found = match length.try_into() {
             Ok(length) => Duration::try_from(length).map_err(|_| format!("{what}: {length:#} is less than 0")),
@@ -264,6 +273,7 @@ impl SchedulerBuilder {
             shutdown_grace: self.shutdown_grace,
             runs_max: self.runs_max,
             exclusion: self.exclusion,
+            prune_interval: self.prune_interval,
             seed: uuid::Uuid::new_v4().as_u64_pair().0,
         };
         let session = SessionSettings {
@@ -313,6 +323,11 @@ fn entry(definition: &Definition) -> Entry {
         "schedule": schedule.to_string(),
         "time_zone": schedule.time_zone(),
         "jitter": definition.jitter.as_secs_f64(),
+        "catch_up": format!("{:?}", definition.catch_up).to_lowercase(),
+        "catch_up_window": definition.catch_up_window.map(|length| length.as_secs_f64()),
+        "deadline": definition.deadline.map(|length| length.as_secs_f64()),
+        "overlap": format!("{:?}", definition.overlap).to_lowercase(),
+        "window_max": definition.window_max.map(|length| length.as_secs_f64()),
         "lookback": definition.lookback.as_secs_f64(),
         "initial_window": definition.initial_window.as_secs_f64(),
         "timeout": definition.timeout.map(|length| length.as_secs_f64()),
@@ -320,6 +335,7 @@ fn entry(definition: &Definition) -> Entry {
         "retry_attempts": definition.retry.attempts,
         "retry_backoff": definition.retry.backoff.as_secs_f64(),
         "completes": definition.completes,
+        "retention": definition.retention.as_secs_f64(),
     });
     Entry {
         name: definition.name.to_string(),
@@ -327,6 +343,8 @@ fn entry(definition: &Definition) -> Entry {
         body: body.to_string(),
         lookback_seconds: definition.lookback.as_secs_f64(),
         initial_window_seconds: definition.initial_window.as_secs_f64(),
+        retention_seconds: definition.retention.as_secs_f64(),
+        window_max_seconds: definition.window_max.map(|length| length.as_secs_f64()),
     }
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hourhand_core::node::{Node, Settings};
-use hourhand_core::protocol::{Action, Event, Notice, Question, Slot, Ticket, TriggerAnswer, Trouble};
+use hourhand_core::protocol::{Action, Event, Notice, Order, Ordered, Question, Slot, Ticket, TriggerAnswer, Trouble};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
@@ -28,12 +28,14 @@ use session::Line;
 /// Where the answer to a question of the front door goes.
 type Reply<T> = oneshot::Sender<T>;
 type StatusAnswer = Result<Vec<JobStatus>, Trouble>;
+type OrderAnswer = Result<Ordered, Trouble>;
 
 /// What the front door asks of the loop.
 pub(crate) enum Command {
     Trigger { slot: Slot, reply: Reply<TriggerAnswer> },
     Status { reply: Reply<StatusAnswer> },
     Health { reply: Reply<Health> },
+    Order { slot: Slot, order: Order, reply: Reply<OrderAnswer> },
     Shutdown,
 }
 
@@ -91,6 +93,7 @@ struct Tickets {
     next: u64,
     triggers: Vec<(Ticket, Reply<TriggerAnswer>)>,
     statuses: Vec<(Ticket, Reply<StatusAnswer>)>,
+    orders: Vec<(Ticket, Reply<OrderAnswer>)>,
 }
 
 impl Drive {
@@ -117,6 +120,11 @@ impl Drive {
                 let ticket = self.tickets.draw();
                 self.tickets.statuses.push((ticket, reply));
                 Event::StatusAsked(ticket)
+            }
+            Some(Command::Order { slot, order, reply }) => {
+                let ticket = self.tickets.draw();
+                self.tickets.orders.push((ticket, reply));
+                Event::Ordered { slot, order, ticket }
             }
             Some(Command::Health { reply }) => {
                 // Whoever asked may have gone, here and below.
@@ -150,10 +158,14 @@ impl Drive {
             Action::StartBody { slot, occurrence, trigger, run } => self.bodies.start(slot, occurrence, trigger, run),
             Action::StopBody { slot, epoch, .. } => self.bodies.stop(slot, epoch),
             Action::AbortBody { slot, epoch } => self.bodies.abort(slot, epoch),
-            Action::AnswerTrigger(ticket, answer) => self.tickets.answer_trigger(ticket, self.named(answer)),
+            Action::AnswerTrigger(ticket, answer) => {
+                let answer = self.named(answer);
+                answer_to(&mut self.tickets.triggers, ticket, answer);
+            }
+            Action::AnswerOrder(ticket, answer) => answer_to(&mut self.tickets.orders, ticket, answer),
             Action::AnswerStatus(ticket, facts) => {
                 let answer = facts.map(|(now, facts)| status::jobs(&self.node, now, &facts));
-                self.tickets.answer_status(ticket, answer);
+                answer_to(&mut self.tickets.statuses, ticket, answer);
             }
             Action::Say(notice) => {
                 reports.note_first(&notice, &self.brief.catalog);
@@ -194,17 +206,12 @@ impl Tickets {
         self.next += 1;
         Ticket(self.next)
     }
+}
 
-    fn answer_trigger(&mut self, ticket: Ticket, answer: TriggerAnswer) {
-        if let Some(at) = self.triggers.iter().position(|(waiting, _)| *waiting == ticket) {
-            let _ = self.triggers.swap_remove(at).1.send(answer);
-        }
-    }
-
-    fn answer_status(&mut self, ticket: Ticket, answer: StatusAnswer) {
-        if let Some(at) = self.statuses.iter().position(|(waiting, _)| *waiting == ticket) {
-            let _ = self.statuses.swap_remove(at).1.send(answer);
-        }
+/// Answers whoever holds the ticket; he may have gone.
+fn answer_to<T>(waiting: &mut Vec<(Ticket, Reply<T>)>, ticket: Ticket, answer: T) {
+    if let Some(at) = waiting.iter().position(|(theirs, _)| *theirs == ticket) {
+        let _ = waiting.swap_remove(at).1.send(answer);
     }
 }
 

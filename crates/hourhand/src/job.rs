@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use hourhand_core::backoff::Retry;
-use hourhand_core::job::Definition;
+use hourhand_core::job::{CatchUp, Definition, Overlap};
 use hourhand_core::key::Key;
 use hourhand_core::name::{JobName, Namespace};
 use hourhand_core::schedule::Schedule;
@@ -50,6 +50,12 @@ struct Policies {
     timeout: Option<SignedDuration>,
     stop_grace: Option<SignedDuration>,
     retry: Option<Retry>,
+    catch_up: CatchUp,
+    catch_up_window: Option<SignedDuration>,
+    deadline: Option<SignedDuration>,
+    overlap: Overlap,
+    window_max: Option<SignedDuration>,
+    retention: Option<SignedDuration>,
     completes: bool,
 }
 
@@ -100,6 +106,48 @@ impl Job {
         self
     }
 
+    /// What becomes of occurrences that nobody ran in time. Default: one run for the newest of them.
+    pub fn catch_up(mut self, catch_up: CatchUp) -> Job {
+        if catch_up == CatchUp::All(0) {
+            self.complaints.push("catch_up: All(0) would never run anything missed; that is None".to_owned());
+        }
+        self.policies.catch_up = catch_up;
+        self
+    }
+
+    /// How old an occurrence may be to be caught up. Default: one period of the schedule, and at least a day.
+    pub fn catch_up_window<L>(mut self, length: L) -> Job
+    where
+        L: TryInto<SignedDuration, Error: Display>,
+    {
+        self.policies.catch_up_window = self.length("catch_up_window", SignedDuration::from_secs(1), length);
+        self
+    }
+
+    /// How late an occurrence may still start, also as a retry. Default: no limit.
+    pub fn deadline<L>(mut self, length: L) -> Job
+    where
+        L: TryInto<SignedDuration, Error: Display>,
+    {
+        self.policies.deadline = self.length("deadline", SignedDuration::from_secs(1), length);
+        self
+    }
+
+    /// What becomes of occurrences that come due while a run is under way. Default: they are passed over, and counted.
+    pub fn overlap(mut self, overlap: Overlap) -> Job {
+        self.policies.overlap = overlap;
+        self
+    }
+
+    /// How long a window may be, more than the lookback. What is left is covered by runs that follow at once. Default: no limit.
+    pub fn window_max<L>(mut self, length: L) -> Job
+    where
+        L: TryInto<SignedDuration, Error: Display>,
+    {
+        self.policies.window_max = self.length("window_max", SignedDuration::from_secs(1), length);
+        self
+    }
+
     /// How long a run may take; then its body is told to stop, and the outcome is `timed_out`. Default 1 h.
     pub fn timeout<L>(mut self, length: L) -> Job
     where
@@ -125,6 +173,15 @@ impl Job {
             self.complaints.push("retry: at least 1 attempt and a backoff of 0 or more".to_owned());
         }
         self.policies.retry = Some(retry);
+        self
+    }
+
+    /// How long ended runs and skips are kept in history; the newest run always is. Default 14 days.
+    pub fn retention<L>(mut self, length: L) -> Job
+    where
+        L: TryInto<SignedDuration, Error: Display>,
+    {
+        self.policies.retention = self.length("retention", SignedDuration::from_secs(60), length);
         self
     }
 
@@ -158,6 +215,11 @@ impl Job {
         if self.schedule.is_continuous() {
             complaints.push("schedule: continuous jobs are not built yet".to_owned());
         }
+        let lookback = self.policies.lookback.unwrap_or(SignedDuration::ZERO);
+        if self.policies.window_max.is_some_and(|most| most <= lookback) {
+            complaints
+                .push(format!("window_max: not longer than the lookback of {lookback:#}, so it would never get ahead"));
+        }
         let Some(name) = name.filter(|_| complaints.is_empty()) else {
             let job = format!("job {:?}", self.name);
             return Err(complaints.into_iter().map(|complaint| format!("{job}: {complaint}")).collect());
@@ -173,6 +235,12 @@ impl Job {
             stop_grace: policies.stop_grace.unwrap_or(defaults.stop_grace),
             retry: policies.retry.unwrap_or(defaults.retry),
             completes: policies.completes,
+            retention: policies.retention.unwrap_or(defaults.retention),
+            catch_up: policies.catch_up,
+            catch_up_window: policies.catch_up_window,
+            deadline: policies.deadline,
+            overlap: policies.overlap,
+            window_max: policies.window_max,
             ..defaults
         };
         Ok((definition, self.body))

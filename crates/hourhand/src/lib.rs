@@ -58,6 +58,7 @@ pub use failure::Failure;
 #[cfg(any(feature = "sqlx", feature = "tokio-postgres"))]
 pub use fence::FencedTransaction;
 pub use hourhand_core::backoff::Retry;
+pub use hourhand_core::job::{CatchUp, Overlap};
 pub use hourhand_core::node::Exclusion;
 pub use hourhand_core::outcome::{Outcome, Trigger};
 pub use hourhand_core::schedule::Schedule;

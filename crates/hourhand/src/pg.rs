@@ -9,6 +9,7 @@ mod end;
 mod lease;
 mod maintain;
 pub(crate) mod migrate;
+mod order;
 #[cfg(test)]
 mod prepared;
 mod probe;

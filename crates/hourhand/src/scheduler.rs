@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::future::IntoFuture;
 use std::sync::Arc;
 
-use hourhand_core::protocol::{Slot, TriggerAnswer};
+use hourhand_core::protocol::{Order, Ordered, Slot, TriggerAnswer};
 use jiff::Timestamp;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -83,6 +83,57 @@ impl Scheduler {
             Some(TriggerAnswer::Unreachable(trouble)) => Err(Error::database("trigger", trouble)),
             Some(TriggerAnswer::ShuttingDown) | None => Ok(Triggered::Off),
         }
+    }
+
+    /// Pauses a job on the whole fleet: no run of it starts until it is resumed, or until `until`. Persisted, with who and why.
+    /// A run under way goes on; its epoch is the answer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_config`] when this scheduler has no such job, [`Error::is_unreachable`] when the database could not be asked.
+    pub async fn pause(
+        &self,
+        job: &str,
+        until: Option<Timestamp>,
+        reason: Option<&str>,
+        actor: Option<&str>,
+    ) -> Result<Option<i64>, Error> {
+        let order = Order::Pause { until, reason: reason.map(str::to_owned), actor: actor.map(str::to_owned) };
+        match self.order("pause", job, order).await? {
+            Ordered::Paused { running } => Ok(running),
+            Ordered::Resumed | Ordered::Cancelling(_) | Ordered::Nothing => Ok(None),
+        }
+    }
+
+    /// Resumes a paused job: with its next occurrence, or with `catch_up` as if it had been missed. False: it was not paused.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scheduler::pause`].
+    pub async fn resume(&self, job: &str, catch_up: bool, actor: Option<&str>) -> Result<bool, Error> {
+        let order = Order::Resume { catch_up, actor: actor.map(str::to_owned) };
+        Ok(self.order("resume", job, order).await? == Ordered::Resumed)
+    }
+
+    /// Asks for the run under way, wherever it is, to be cancelled: it is told to stop, and its occurrence is handled. `epoch` means
+    /// that run only. The answer is the run that has been asked to stop; `None`: nothing runs, or not that run.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scheduler::pause`].
+    pub async fn cancel(&self, job: &str, epoch: Option<i64>, actor: Option<&str>) -> Result<Option<i64>, Error> {
+        let order = Order::Cancel { epoch, actor: actor.map(str::to_owned) };
+        match self.order("cancel", job, order).await? {
+            Ordered::Cancelling(epoch) => Ok(Some(epoch)),
+            Ordered::Paused { .. } | Ordered::Resumed | Ordered::Nothing => Ok(None),
+        }
+    }
+
+    async fn order(&self, attempted: &'static str, job: &str, order: Order) -> Result<Ordered, Error> {
+        let Some(handle) = &self.0 else { return Err(Error::stopped()) };
+        let Some(slot) = handle.slots.get(job).copied() else { return Err(unknown(job, handle)) };
+        let answer = handle.ask(|reply| Command::Order { slot, order, reply }).await;
+        answer.ok_or_else(Error::stopped)?.map_err(|trouble| Error::database(attempted, trouble))
     }
 
     /// How this scheduler's jobs stand in the database: one statement for all of them, on the scheduler's own session, which is

@@ -35,11 +35,16 @@ impl Node {
             (Question::Settle { slot, epoch, died }, Answer::Settled(found)) => {
                 self.settled(now, slot, Lost { epoch, died }, found);
             }
+            (Question::PassOver { slot, skip, .. }, Answer::PassedOver(done)) => {
+                self.passed_over(now, slot, skip, done)
+            }
             (Question::Start { starts, .. }, Answer::Started(answers)) => self.started(now, starts, answers),
             (Question::Ping(asked), Answer::Pinged(proof)) => self.pinged(now, at, &asked, proof),
             (Question::End { ends, .. }, Answer::Ended(answers)) => self.ended(now, ends, answers),
             (Question::Maintain(slots), Answer::Obstacles(seen)) => self.obstacles_seen(now, slots, seen),
             (Question::Unblock(slot), Answer::Blocker(blocker)) => self.blocker_seen(now, slot, blocker),
+            (Question::Prune, Answer::Pruned(rows)) => self.pruned(now, rows),
+            (Question::Order(slot, _), Answer::Ordered(done)) => self.order_done(now, slot, done),
             (Question::Unlock(slots), Answer::Unlocked(all_ours)) => self.unlocked(now, slots, all_ours),
             (Question::UnlockWatches(slots), Answer::Unlocked(_)) => {
                 for slot in slots {
@@ -65,6 +70,14 @@ impl Node {
         }
         if !complete {
             self.drop_session(now, now.mono, "the lock is gone");
+        }
+    }
+
+    /// A full batch is followed by another one on the same visit, or on the next.
+    fn pruned(&mut self, now: Now, rows: usize) {
+        if rows == 0 {
+            self.session.visited = false;
+            self.prune_at = now.mono + self.settings.prune_interval;
         }
     }
 

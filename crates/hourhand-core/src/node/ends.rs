@@ -44,10 +44,9 @@ impl Node {
 
     /// The record of an end, as of now.
     pub(super) fn end_of(&self, now: Now, slot: Slot, ending: &Ending) -> End {
-        let (skipped, skipped_for) = match (ending.occurrence, self.clock.at_least(now)) {
-            (Some(occurrence), Some(server)) => overlapped(&self.job(slot).definition, occurrence, server),
-            (None, _) | (_, None) => (0, None),
-        };
+        let times = ending.occurrence.zip(self.clock.at_least(now));
+        let skip = times.and_then(|(occurrence, server)| overlapped(&self.job(slot).definition, occurrence, server));
+        let (skipped, skipped_for) = (skip.map_or(0, |skip| skip.count), skip.map(|skip| skip.newest));
         End { slot, epoch: ending.epoch, verdict: ending.verdict.clone(), form: ending.form, skipped, skipped_for }
     }
 
@@ -101,10 +100,12 @@ impl Node {
             return self.rest_until(slot, None);
         }
         let known = self.job(slot).facts.clone().filter(|facts| facts.open_run().is_none());
+        // Whether a bounded window is behind only the row tells.
+        let known = known.filter(|_| self.job(slot).definition.window_max.is_none());
         match known.map(|facts| self.decide(now, slot, &facts)) {
             Some(Decision::NotYet(next)) => self.rest_until(slot, next),
             Some(Decision::Later(at)) => self.rest_until(slot, Some(at)),
-            Some(Decision::Due(_)) | None => self.live(slot, Life::Due),
+            Some(Decision::Due(_) | Decision::FollowUp | Decision::PassOver(_)) | None => self.live(slot, Life::Due),
         }
     }
 

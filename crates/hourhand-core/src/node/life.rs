@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::facts::Facts;
 use crate::job::Definition;
-use crate::occurrence::Due;
+use crate::occurrence::{Due, Skip};
 use crate::outcome::{StopReason, Trigger, Verdict};
 use crate::protocol::{EndForm, Started, Ticket};
 use crate::time::Mono;
@@ -69,12 +69,27 @@ pub(super) enum Life {
 /// A run that the node wants to start, and the row that the wish rests on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Intent {
-    /// The occurrence; none for a manual run.
-    pub(super) due: Option<Due>,
+    /// What for.
+    pub(super) wish: Wish,
     /// The row's epoch when it was looked at.
     pub(super) seen: i64,
     /// A run without an end stands in the row: settled first, once the lock is ours.
     pub(super) lost: Option<Lost>,
+}
+
+/// What a lock is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Wish {
+    /// To run an occurrence.
+    Occurrence(Due),
+    /// To run because somebody asked.
+    ByHand,
+    /// To run for the rest of a bounded window.
+    FollowUp,
+    /// To put on record what is passed over.
+    PassOver(Skip),
+    /// To put a lost run on record; nothing else is to be done.
+    Record,
 }
 
 /// A run that ended without a word.

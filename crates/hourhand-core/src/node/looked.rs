@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::life::{Contention, Grant, Intent, Life, Lost};
+use super::life::{Contention, Grant, Intent, Life, Lost, Wish};
 use super::{Node, Now};
 use crate::backoff::spread;
 use crate::facts::{Facts, Holder};
-use crate::occurrence::{Decision, Due, decide};
+use crate::occurrence::{Decision, decide};
 use crate::protocol::{Action, Obstacle, Slot, Ticket, TriggerAnswer};
 use crate::time::Mono;
 
@@ -37,7 +37,7 @@ impl Node {
     }
 
     /// A person waits: the next try to connect is now, not after the backoff.
-    fn hurry(&mut self, now: Now) {
+    pub(super) fn hurry(&mut self, now: Now) {
         if let super::session::State::Closed { retry_at } = &mut self.session.state {
             *retry_at = (*retry_at).min(now.mono);
         }
@@ -72,6 +72,7 @@ impl Node {
         if let Some(server) = server {
             self.learn_clock(now, server);
         }
+        self.session.visited = true;
         let mut missing = false;
         for (slot, facts) in answers {
             self.job_mut(slot).facts = facts.clone();
@@ -130,16 +131,11 @@ impl Node {
 
     /// No run of ours, no lock of ours.
     fn idle_looked_at(&mut self, now: Now, slot: Slot, facts: &Facts, by_hand: bool) {
-        let decision = self.decide(now, slot, facts);
         let held = facts.holder.is_some();
-        match decision {
-            Decision::Due(_) if held => self.contend(now, slot, facts),
-            Decision::Due(due) => self.live(slot, Life::Wanted(intent(Some(due), facts))),
-            Decision::Later(_) | Decision::NotYet(_) if by_hand && !held => {
-                self.live(slot, Life::Wanted(intent(None, facts)));
-            }
-            Decision::Later(at) => self.rest_until(slot, Some(at)),
-            Decision::NotYet(next) => self.rest_until(slot, next),
+        match wish(self.decide(now, slot, facts), by_hand && !held) {
+            Ok(_) if held => self.contend(now, slot, facts),
+            Ok(wish) => self.live(slot, Life::Wanted(intent(wish, facts))),
+            Err(next) => self.rest_until(slot, next),
         }
     }
 
@@ -153,10 +149,12 @@ impl Node {
         }
         let delayed = (self.began + self.settings.start_delay) - now.mono;
         match decide(&job.definition, facts, server) {
-            Decision::Due(_) if job.stuck.is_some() || job.unrecorded.is_some() => {
+            Decision::Due(_) | Decision::FollowUp if job.stuck.is_some() || job.unrecorded.is_some() => {
                 Decision::Later(later(server, self.spans.ttl))
             }
-            Decision::Due(_) if !delayed.is_zero() => Decision::Later(later(server, delayed)),
+            Decision::Due(_) | Decision::FollowUp | Decision::PassOver(_) if !delayed.is_zero() => {
+                Decision::Later(later(server, delayed))
+            }
             decision => decision,
         }
     }
@@ -182,16 +180,13 @@ impl Node {
         if other_kind && !self.shutting_down() {
             return self.contend(now, slot, facts);
         }
-        let wanted = match self.decide(now, slot, facts) {
-            Decision::Due(due) => intent(Some(due), facts),
-            Decision::Later(_) | Decision::NotYet(_) if by_hand => intent(None, facts),
+        let wish = match wish(self.decide(now, slot, facts), by_hand) {
+            Ok(wish) => wish,
             // A run that ended without a word is put on record even if nothing is to be started.
-            Decision::Later(_) | Decision::NotYet(_) if facts.open_run().is_some() && !self.shutting_down() => {
-                intent(None, facts)
-            }
-            Decision::Later(at) => return self.rest_until(slot, Some(at)),
-            Decision::NotYet(next) => return self.rest_until(slot, next),
+            Err(_) if facts.open_run().is_some() && !self.shutting_down() => Wish::Record,
+            Err(next) => return self.rest_until(slot, next),
         };
+        let wanted = intent(wish, facts);
         let Life::Granted(grant) = &mut self.job_mut(slot).life else { return };
         // The same wish on the same row did not start: somebody's open transaction holds the row.
         grant.alone = grant.tried == Some(wanted);
@@ -253,9 +248,21 @@ impl Node {
     }
 }
 
-fn intent(due: Option<Due>, facts: &Facts) -> Intent {
+/// What a decision wants the lock for, or when to look again.
+fn wish(decision: Decision, by_hand: bool) -> Result<Wish, Option<Timestamp>> {
+    match decision {
+        Decision::Due(due) => Ok(Wish::Occurrence(due)),
+        Decision::PassOver(skip) => Ok(Wish::PassOver(skip)),
+        Decision::FollowUp | Decision::Later(_) | Decision::NotYet(_) if by_hand => Ok(Wish::ByHand),
+        Decision::FollowUp => Ok(Wish::FollowUp),
+        Decision::Later(at) => Err(Some(at)),
+        Decision::NotYet(next) => Err(next),
+    }
+}
+
+fn intent(wish: Wish, facts: &Facts) -> Intent {
     let lost = facts.open_run().map(|epoch| Lost { epoch, died: !facts.mine });
-    Intent { due, seen: facts.epoch, lost }
+    Intent { wish, seen: facts.epoch, lost }
 }
 
 fn later(server: Timestamp, length: Duration) -> Timestamp {

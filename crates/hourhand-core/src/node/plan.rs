@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::life::{Grant, Intent, Job, Life};
+use super::life::{Grant, Intent, Job, Life, Wish};
 use super::session::State;
 use super::{Asked, Node, Now};
 use crate::claim::ClaimEvent;
@@ -58,7 +58,11 @@ impl Node {
         if self.shutting_down() {
             return self.active.iter().any(|slot| matches!(self.job(*slot).life, Life::Ending(_)));
         }
-        self.settings.resident || !self.session.registered || !self.status_tickets.is_empty() || self.wanted_by_a_job()
+        self.settings.resident
+            || !self.session.registered
+            || !self.status_tickets.is_empty()
+            || !self.orders.is_empty()
+            || self.wanted_by_a_job()
     }
 
     fn wanted_by_a_job(&self) -> bool {
@@ -90,6 +94,9 @@ impl Node {
                 if self.settings.migrate && !self.session.migrated { Question::Migrate } else { Question::Register };
             return Some(first);
         }
+        if let Some(order) = self.order() {
+            return Some(order);
+        }
         let (ends, alone) = self.ends_to_record(now);
         if !ends.is_empty() {
             return Some(Question::End { ends, alone });
@@ -97,7 +104,10 @@ impl Node {
         if let Some(question) = self.maintain() {
             return Some(question);
         }
-        self.let_go().or_else(|| self.settle_or_start(now.mono)).or_else(|| self.take(now.mono))
+        self.let_go()
+            .or_else(|| self.settle_or_start(now.mono))
+            .or_else(|| self.take(now.mono))
+            .or_else(|| self.prune(now.mono))
     }
 
     /// A lease that is not believed in any more may still be ours: it is not let go before the body that ran under it has ended,
@@ -140,6 +150,12 @@ impl Node {
             if let Some(lost) = intent.lost {
                 return Some(Question::Settle { slot: *slot, epoch: lost.epoch, died: lost.died });
             }
+            match intent.wish {
+                Wish::PassOver(skip) => return Some(Question::PassOver { slot: *slot, seen: intent.seen, skip }),
+                // What was to be recorded is; the next look lets go.
+                Wish::Record => return Some(Question::Look(vec![*slot])),
+                Wish::Occurrence(_) | Wish::ByHand | Wish::FollowUp => {}
+            }
             let start = self.start_of(*slot, intent);
             if *alone {
                 return Some(Question::Start { starts: vec![start], alone: true });
@@ -147,6 +163,12 @@ impl Node {
             starts.push(start);
         }
         (!starts.is_empty()).then_some(Question::Start { starts, alone: false })
+    }
+
+    /// Never at rest, and never while a lock is held: a visit is made for runs, and this can wait.
+    fn prune(&self, now: Mono) -> Option<Question> {
+        (now >= self.prune_at && self.session.visited && !self.holds_any_lock() && !self.shutting_down())
+            .then_some(Question::Prune)
     }
 
     /// Looks, locks, watches.

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use super::life::{Contention, Going, Grant, Intent, Life, Lost, Stop};
+use super::life::{Contention, Going, Grant, Intent, Life, Lost, Stop, Wish};
 use super::looked::LOOK_AGAIN;
 use super::{Node, Now};
 use crate::backoff::spread;
 use crate::claim::ClaimEvent;
+use crate::occurrence::Skip;
 use crate::outcome::{StopReason, Trigger};
 use crate::protocol::{Action, Notice, Proof, Slot, Start, StartAnswer, Started, Trouble, TroubleKind};
 use crate::time::Mono;
@@ -65,13 +66,13 @@ impl Node {
         let watching = self.job(slot).holds.watch;
         let maintain = self.wants_maintenance(now, slot);
         match &mut self.job_mut(slot).life {
-            Life::Wanted(Intent { due: Some(_), .. }) => {
+            Life::Wanted(Intent { wish: Wish::ByHand, .. }) => self.refused_by_hand(now, slot),
+            Life::Wanted(_) => {
                 let again_at = if self.leases() { now.mono + spread(LEASE_LOST_WAIT, self.draw()) } else { now.mono };
                 let outside = self.leases();
                 self.look_less_often(now, slot);
                 self.live(slot, Life::Contended(Contention { again_at, outside, maintain: false }));
             }
-            Life::Wanted(Intent { due: None, .. }) => self.refused_by_hand(now, slot),
             Life::Contended(contention) if watching => {
                 contention.again_at = now.mono + Duration::from_secs(1);
                 contention.maintain = maintain;
@@ -111,10 +112,21 @@ impl Node {
 
     /// The start that a grant asks for now, if nothing is to be settled first.
     pub(super) fn start_of(&self, slot: Slot, intent: &Intent) -> Start {
-        let trigger = intent.due.map_or(Trigger::Manual, |due| due.trigger);
-        let (skipped, skipped_for) = intent.due.map_or((0, None), |due| (due.skipped, due.skipped_for));
-        let occurrence = intent.due.map(|due| due.occurrence);
-        Start { slot, occurrence, seen: intent.seen, trigger, skipped, skipped_for }
+        let (due, trigger) = match intent.wish {
+            Wish::Occurrence(due) => (Some(due), due.trigger),
+            Wish::FollowUp => (None, Trigger::CatchUp),
+            Wish::ByHand | Wish::PassOver(_) | Wish::Record => (None, Trigger::Manual),
+        };
+        let skip = due.and_then(|due| due.skip);
+        Start {
+            slot,
+            occurrence: due.map(|due| due.occurrence),
+            seen: intent.seen,
+            trigger,
+            skipped: skip.map_or(0, |skip| skip.count),
+            skipped_for: skip.map(|skip| skip.newest),
+            window_end: due.and_then(|due| due.window_end),
+        }
     }
 
     pub(super) fn settled(&mut self, now: Now, slot: Slot, lost: Lost, found: Option<(u32, bool)>) {
@@ -125,6 +137,14 @@ impl Node {
             self.say(Notice::HolderDied { slot, epoch: lost.epoch, deaths, gave_up });
         }
         let wait = if found.is_some() { Duration::ZERO } else { START_AGAIN };
+        self.look_again(slot, now.mono + wait);
+    }
+
+    pub(super) fn passed_over(&mut self, now: Now, slot: Slot, skip: Skip, done: bool) {
+        if done {
+            self.say(Notice::PassedOver { slot, skip });
+        }
+        let wait = if done { Duration::ZERO } else { START_AGAIN };
         self.look_again(slot, now.mono + wait);
     }
 

@@ -24,6 +24,8 @@ pub(super) struct Session {
     pub(super) registered: bool,
     /// An acquisition may have taken what nobody knows of.
     pub(super) doubt: bool,
+    /// A look was answered since history was pruned last: a visit, of which pruning may be the end.
+    pub(super) visited: bool,
     /// A statement failed: no further one before then.
     pub(super) quiet_until: Mono,
     pub(super) trouble: Option<Trouble>,
@@ -53,6 +55,7 @@ impl Session {
             migrated: false,
             registered: false,
             doubt: false,
+            visited: false,
             quiet_until: Mono::default(),
             trouble: None,
             trouble_since: None,
@@ -201,6 +204,9 @@ impl Node {
     /// A statement, or the connection, came to nothing: said once, until the database serves again. Whoever waits for an
     /// answer gets it now.
     pub(super) fn trouble(&mut self, now: Now, trouble: Trouble) {
+        for standing in std::mem::take(&mut self.orders) {
+            self.act(Action::AnswerOrder(standing.ticket, Err(trouble.clone())));
+        }
         for slot in self.active_where(|job| !job.tickets.is_empty()) {
             self.answer_tickets(slot, &TriggerAnswer::Unreachable(trouble.clone()));
         }
@@ -246,6 +252,7 @@ impl Node {
             Question::Start { starts, .. } => {
                 self.grants_refused(now, starts.iter().map(|start| start.slot), trouble);
             }
+            Question::PassOver { slot, .. } => self.grants_refused(now, [slot].into_iter(), trouble),
             Question::Settle { slot, .. } => self.grants_refused(now, [slot].into_iter(), trouble),
             Question::End { ends, .. } => self.ends_refused(now, &ends, trouble),
             Question::Unlock(_) | Question::UnlockWatches(_) | Question::Reconcile { .. } => {
@@ -254,10 +261,14 @@ impl Node {
                 self.drop_session(now, now.mono + wait, &trouble.text);
                 self.trouble(now, trouble);
             }
+            // History may grow for another hour.
+            Question::Prune => self.prune_at = now.mono + self.settings.prune_interval,
             // The way is not freed, then; the next refusal asks again.
             Question::Maintain(slots) => self.obstacles_seen(now, slots, Vec::new()),
             Question::Unblock(slot) => self.blocker_seen(now, slot, None),
-            Question::Migrate | Question::Register | Question::Look(_) => self.visit_refused(now, trouble),
+            Question::Migrate | Question::Register | Question::Look(_) | Question::Order(..) => {
+                self.visit_refused(now, trouble);
+            }
         }
     }
 

@@ -94,6 +94,8 @@ pub enum Answer {
     Tried(Vec<Option<bool>>),
     /// Settled, with the deaths in a row and whether the occurrence was given up; `None`: there was nothing to settle.
     Settled(Option<(u32, bool)>),
+    /// On record, or not: the row was not as seen.
+    PassedOver(bool),
     /// One entry a start.
     Started(Vec<StartAnswer>),
     /// The proof.
@@ -104,6 +106,10 @@ pub enum Answer {
     Obstacles(Vec<(Slot, Obstacle)>),
     /// Whose transaction holds the row, if anybody's.
     Blocker(Option<Obstacle>),
+    /// How many rows were removed.
+    Pruned(usize),
+    /// What became of an order.
+    Ordered(Ordered),
     /// Each lock was ours to let go.
     Unlocked(bool),
     /// The session holds exactly what was to be kept, or not even that.
@@ -111,4 +117,20 @@ pub enum Answer {
         /// Everything to keep is there.
         complete: bool,
     },
+}
+
+/// What became of an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ordered {
+    /// The job is paused; a run under way goes on.
+    Paused {
+        /// That run, if any.
+        running: Option<i64>,
+    },
+    /// The job goes on.
+    Resumed,
+    /// This run has been asked to stop.
+    Cancelling(i64),
+    /// There was nothing to do: not paused, not running, or not that run.
+    Nothing,
 }

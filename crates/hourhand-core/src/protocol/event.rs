@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Answer, Notice, Question, Slot, Started, Ticket, Trouble};
+use super::{Answer, Notice, Order, Ordered, Question, Slot, Started, Ticket, Trouble};
 use crate::facts::Facts;
 use crate::outcome::{BodyEnd, StopReason, Trigger};
 
@@ -50,6 +50,19 @@ pub enum Event {
     Refused(Trouble),
     /// Another node let the lock with this key go.
     Freed(i64),
+    /// Somebody asked for the run of the job with this key to be cancelled.
+    CancelAsked(i64),
+    /// Something about the job with this key was changed by hand.
+    Changed(i64),
+    /// Somebody orders something for a job.
+    Ordered {
+        /// The job.
+        slot: Slot,
+        /// What.
+        order: Order,
+        /// Who waits for the answer.
+        ticket: Ticket,
+    },
     /// A body ended.
     BodyEnded {
         /// Its job.
@@ -115,6 +128,8 @@ pub enum Action {
     AnswerTrigger(Ticket, TriggerAnswer),
     /// Answer a question for all jobs' status: the server's time, and the facts of each job.
     AnswerStatus(Ticket, Result<(Timestamp, Vec<Option<Facts>>), Trouble>),
+    /// Answer an order.
+    AnswerOrder(Ticket, Result<Ordered, Trouble>),
     /// Tell people.
     Say(Notice),
     /// Nothing is left to do: the node has shut down.

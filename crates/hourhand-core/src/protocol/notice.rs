@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Obstacle, Slot, Trouble};
+use crate::occurrence::Skip;
 use crate::outcome::Trigger;
 
 /// What people are told, each once and not once a try.
@@ -65,6 +66,13 @@ pub enum Notice {
         epoch: i64,
         /// What the database said last.
         trouble: Option<Trouble>,
+    },
+    /// Occurrences are passed over without a run.
+    PassedOver {
+        /// Their job.
+        slot: Slot,
+        /// Which, and why.
+        skip: Skip,
     },
     /// The lock was lost while a run was under way.
     LockLost {

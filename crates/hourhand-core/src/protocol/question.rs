@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::Slot;
+use crate::occurrence::Skip;
 use crate::outcome::{Trigger, Verdict};
 
 /// What the node asks of its session.
@@ -27,6 +28,15 @@ pub enum Question {
         /// Counts as a death.
         died: bool,
     },
+    /// Put on record that occurrences are passed over; the job's lock is held.
+    PassOver {
+        /// The job.
+        slot: Slot,
+        /// The row's epoch that the decision rests on.
+        seen: i64,
+        /// What is passed over.
+        skip: Skip,
+    },
     /// Start runs. `alone`: wait for the row's lock within `lock_timeout`, where several starts skip what is locked.
     Start {
         /// One a job.
@@ -47,6 +57,10 @@ pub enum Question {
     Maintain(Vec<Slot>),
     /// See whose open transaction holds a job's row, and end that session if it has gone silent inside it.
     Unblock(Slot),
+    /// Remove history that is older than its job's retention, a bounded batch of it.
+    Prune,
+    /// Carry out what a person orders.
+    Order(Slot, Order),
     /// Let locks go, and say so.
     Unlock(Vec<Slot>),
     /// Let watches go.
@@ -75,6 +89,8 @@ pub struct Start {
     pub skipped: u64,
     /// The newest of them.
     pub skipped_for: Option<Timestamp>,
+    /// Its window ends here at the latest.
+    pub window_end: Option<Timestamp>,
 }
 
 /// A run that has started.
@@ -120,4 +136,32 @@ pub enum EndForm {
     Bare,
     /// The row alone.
     RowAlone,
+}
+
+/// What a person orders for a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Nothing starts until it is resumed, or until then.
+    Pause {
+        /// Ends by itself then.
+        until: Option<Timestamp>,
+        /// Why, for people.
+        reason: Option<String>,
+        /// Who says so.
+        actor: Option<String>,
+    },
+    /// Goes on with the next occurrence, or catches up.
+    Resume {
+        /// What came due meanwhile counts as missed, not as passed over.
+        catch_up: bool,
+        /// Who says so.
+        actor: Option<String>,
+    },
+    /// The run under way is to stop.
+    Cancel {
+        /// Only this one.
+        epoch: Option<i64>,
+        /// Who says so.
+        actor: Option<String>,
+    },
 }

@@ -109,6 +109,7 @@ impl Scene for World {
                 shutdown_grace: Duration::from_secs(20),
                 runs_max: usize::MAX,
                 exclusion: Exclusion::Session,
+                prune_interval: Duration::MAX,
                 seed: 1,
             },
             jobs: Vec::new(),

@@ -3,8 +3,8 @@
 
 use hourhand_core::facts::Facts;
 use hourhand_core::job::Definition;
-use hourhand_core::occurrence::{Decision, decide, overdue, overlapped};
-use jiff::{SignedDuration, Timestamp};
+use hourhand_core::occurrence::{Decision, Skip, decide, overdue, overlapped};
+use jiff::SignedDuration;
 
 use crate::golden::{self, Scene};
 use crate::node::facts::set;
@@ -49,21 +49,21 @@ impl Scene for Row {
 fn decision(decision: Decision) -> String {
     match decision {
         Decision::Due(due) => {
-            let passed = match skips((due.skipped, due.skipped_for)) {
-                nothing if nothing == "nothing" => String::new(),
-                passed => format!(", passing over {passed}"),
+            let passed = due.skip.map(|skip| format!(", passing over {}", skips(Some(skip)))).unwrap_or_default();
+            let passed = match due.window_end {
+                Some(end) => format!("{passed}, window to {}", shown(end)),
+                None => passed,
             };
             format!("due: {} by {}{passed}", shown(due.occurrence), due.trigger)
         }
+        Decision::FollowUp => "follow up".to_owned(),
+        Decision::PassOver(skip) => format!("pass over {} ({})", skips(Some(skip)), skip.reason.as_str()),
         Decision::Later(at) => format!("later: {}", shown(at)),
         Decision::NotYet(Some(at)) => format!("not yet: {}", shown(at)),
         Decision::NotYet(None) => "never".to_owned(),
     }
 }
 
-fn skips((count, newest): (u64, Option<Timestamp>)) -> String {
-    match newest {
-        Some(newest) => format!("{count} up to {}", shown(newest)),
-        None => "nothing".to_owned(),
-    }
+fn skips(skip: Option<Skip>) -> String {
+    skip.map_or("nothing".to_owned(), |skip| format!("{} up to {}", skip.count, shown(skip.newest)))
 }

@@ -46,6 +46,7 @@ impl Server {
             started_at: row.started_at,
             scheduled_for: row.scheduled_for,
             trigger: row.trigger,
+            window_behind: false,
             last_outcome: row.last_outcome.clone(),
             last_success_at: row.last_success_at,
         })

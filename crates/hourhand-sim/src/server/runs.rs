@@ -42,6 +42,24 @@ impl Server {
         Execution::Done(Answer::Settled(Some((deaths, gave_up))))
     }
 
+    /// `pass_over.sql`: only by who holds the lock, on the row that was seen.
+    pub(super) fn pass_over(&mut self, pid: i32, job: usize, (seen, newest): (i64, Timestamp), at: At) -> Execution {
+        if self.row_locked(job) {
+            return Execution::Wait(job);
+        }
+        let owns = self.may_run(pid, job, self.now(at));
+        let as_seen = |row: &&mut Row| row.epoch == seen && row.epoch == row.ended_epoch && row.handled_until < newest;
+        let Some(row) = self.store.rows.get_mut(&job).filter(as_seen).filter(|_| owns) else {
+            return Execution::Done(Answer::PassedOver(false));
+        };
+        row.handled_until = newest;
+        if row.open_for.is_none_or(|open| open <= newest) {
+            (row.open_for, row.attempts) = (None, 0);
+            row.not_before = row.not_before.filter(|_| row.deaths > 0);
+        }
+        Execution::Done(Answer::PassedOver(true))
+    }
+
     pub(super) fn start(
         &mut self,
         pid: i32,

@@ -67,6 +67,7 @@ impl World {
             }
             Action::AbortBody { slot, epoch } => self.abort_body(process, (slot, epoch)),
             Action::AnswerTrigger(ticket, answer) => self.ticket_answered(process, ticket.0, &answer),
+            Action::AnswerOrder(ticket, _) => drop(self.processes[process].tickets.remove(&ticket.0)),
             Action::AnswerStatus(ticket, answer) => {
                 self.processes[process].tickets.remove(&ticket.0);
                 self.report.statuses += 1;
@@ -162,6 +163,9 @@ pub(crate) fn name_of(question: &Question) -> &'static str {
         Question::TryLocks(_) => "try locks",
         Question::TryWatches(_) => "try watches",
         Question::Settle { .. } => "settle",
+        Question::PassOver { .. } => "pass over",
+        Question::Prune => "prune",
+        Question::Order(..) => "order",
         Question::Start { .. } => "start",
         Question::Ping(_) => "ping",
         Question::End { .. } => "end",

@@ -31,6 +31,10 @@ pub(super) fn say(notice: Notice, catalog: &Catalog) {
         notice @ (Notice::RunStarted { .. } | Notice::RunEnded { .. } | Notice::RunSuperseded { .. }) => {
             say_of_a_run(notice, catalog);
         }
+        Notice::PassedOver { slot, skip } => info!(
+            job = job(slot), count = skip.count, newest = %skip.newest, reason = skip.reason.as_str(),
+            "occurrences passed over"
+        ),
         Notice::Unrecorded { slot, epoch, trouble } => error!(
             job = job(slot),
             epoch,

@@ -94,7 +94,7 @@ impl Line {
                 Ok(answer) => Event::Answered(answer),
                 Err(trouble) => Event::Refused(trouble),
             },
-            Happened::Notified(notification) => freed(notification.payload()).map_or(Event::Woke, Event::Freed),
+            Happened::Notified(notification) => heard(notification.payload()),
             Happened::Ended(trouble) => {
                 self.state = State::Closed;
                 // Whoever ended it (a server or pooler restarted with other settings) may have put something else between.
@@ -151,7 +151,13 @@ impl Open {
     }
 }
 
-/// `free KEY`: a lock was let go. Anybody may notify; what is not of this form is nothing to us.
-fn freed(payload: &str) -> Option<i64> {
-    payload.strip_prefix("free ")?.parse().ok()
+/// `free KEY`, `cancel KEY`, `look KEY`: hints of other sessions. Anybody may notify; what is not of this form is nothing to us.
+fn heard(payload: &str) -> Event {
+    let (word, key) = payload.split_once(' ').unwrap_or_default();
+    match (word, key.parse()) {
+        ("free", Ok(key)) => Event::Freed(key),
+        ("cancel", Ok(key)) => Event::CancelAsked(key),
+        ("look", Ok(key)) => Event::Changed(key),
+        _ => Event::Woke,
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hourhand_core::occurrence::Skip;
 use hourhand_core::protocol::{Answer, Proof, Question, Slot, Start, StartAnswer, Trouble};
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
@@ -52,12 +53,15 @@ impl Session {
             },
             Question::TryWatches(slots) => self.try_watches(catalog, slots).await,
             Question::Settle { slot, epoch, died } => self.settle(catalog, *slot, *epoch, *died).await,
+            Question::PassOver { slot, seen, skip } => self.pass_over(catalog, *slot, *seen, skip).await,
             Question::Start { starts, alone } => self.start(catalog, starts, *alone).await,
             Question::Ping(runs) => match &self.signature {
                 Some(signature) => self.renew_leases(catalog, runs, signature).await,
                 None => self.ping(catalog, runs).await,
             },
             Question::End { ends, alone } => self.end(catalog, ends, *alone, outputs).await,
+            Question::Prune => self.prune(catalog).await,
+            Question::Order(slot, order) => self.order(catalog, *slot, order).await,
             Question::Maintain(slots) => self.maintain(catalog, slots).await,
             Question::Unblock(slot) => self.unblock(catalog, *slot).await,
             Question::Unlock(slots) => match &self.signature {
@@ -134,6 +138,22 @@ impl Session {
         Ok(Answer::Settled(Some((deaths, get(row, "gave_up")?))))
     }
 
+    async fn pass_over(&self, catalog: &Catalog, slot: Slot, seen: i64, skip: &Skip) -> Result<Answer, Trouble> {
+        let (name, newest, count) = (&catalog.entry(slot).name, Tstz(skip.newest), skip.count.cast_signed());
+        let (reason, token) = (skip.reason.as_str(), self.token());
+        let params: [Param<'_>; 7] = [
+            (name, Type::TEXT),
+            (&seen, Type::INT8),
+            (&newest, Type::TIMESTAMPTZ),
+            (&count, Type::INT8),
+            (&reason, Type::TEXT),
+            (&catalog.node, Type::TEXT),
+            (&token, Type::TEXT),
+        ];
+        let rows = self.rows(&self.statements.pass_over, &params).await?;
+        Ok(Answer::PassedOver(!rows.is_empty()))
+    }
+
     async fn start(&self, catalog: &Catalog, starts: &[Start], alone: bool) -> Result<Answer, Trouble> {
         let entry = |start: &Start| catalog.entry(start.slot);
         let names: Vec<&str> = starts.iter().map(|start| entry(start).name.as_str()).collect();
@@ -144,7 +164,9 @@ impl Session {
         let skipped: Vec<i64> = starts.iter().map(|start| start.skipped.cast_signed()).collect();
         let skipped_for: Vec<_> = starts.iter().map(|start| start.skipped_for.map(Tstz)).collect();
         let token = self.token();
-        let params: [Param<'_>; 9] = [
+        let window_ends: Vec<_> = starts.iter().map(|start| start.window_end.map(Tstz)).collect();
+        let window_maxes: Vec<_> = starts.iter().map(|start| entry(start).window_max_seconds).collect();
+        let params: [Param<'_>; 11] = [
             (&names, Type::TEXT_ARRAY),
             (&occurrences, Type::TIMESTAMPTZ_ARRAY),
             (&seen, Type::INT8_ARRAY),
@@ -154,6 +176,8 @@ impl Session {
             (&skipped_for, Type::TIMESTAMPTZ_ARRAY),
             (&catalog.node, Type::TEXT),
             (&token, Type::TEXT),
+            (&window_ends, Type::TIMESTAMPTZ_ARRAY),
+            (&window_maxes, Type::FLOAT8_ARRAY),
         ];
         let statement = if alone { &self.statements.start_alone } else { &self.statements.start };
         let rows = by_name(self.rows(statement, &params).await?)?;
@@ -242,9 +266,12 @@ fn name_of(question: &Question) -> &'static str {
         Question::TryLocks(_) => "try_locks",
         Question::TryWatches(_) => "try_watches",
         Question::Settle { .. } => "settle",
+        Question::PassOver { .. } => "pass_over",
         Question::Start { .. } => "start",
         Question::Ping(_) => "ping",
         Question::End { .. } => "end",
+        Question::Prune => "prune",
+        Question::Order(..) => "order",
         Question::Maintain(_) => "maintain",
         Question::Unblock(_) => "unblock",
         Question::Unlock(_) => "unlock",

@@ -11,6 +11,8 @@ pub(crate) struct Entry {
     pub(crate) body: String,
     pub(crate) lookback_seconds: f64,
     pub(crate) initial_window_seconds: f64,
+    pub(crate) window_max_seconds: Option<f64>,
+    pub(crate) retention_seconds: f64,
 }
 
 /// All jobs of a node, by slot.

@@ -62,6 +62,7 @@ pub(crate) fn facts(row: &Row) -> Result<Facts, Trouble> {
         started_at: instant_or_none(row, "started_at")?,
         scheduled_for: instant_or_none(row, "scheduled_for")?,
         trigger: trigger.as_deref().and_then(Trigger::parse),
+        window_behind: get::<Option<bool>>(row, "window_behind")?.unwrap_or(false),
         last_outcome: get(row, "last_outcome")?,
         last_success_at: instant_or_none(row, "last_success_at")?,
     })

@@ -43,6 +43,8 @@ impl World {
                 Answer::Obstacles(parts(rest).map(|part| self.obstacle(part)).collect())
             }
             ("blocker", Question::Unblock(_)) => Answer::Blocker(parts(rest).map(|part| self.obstacle(part).1).next()),
+            ("pruned", Question::Prune) => Answer::Pruned(rest.parse().unwrap()),
+            ("passed-over", Question::PassOver { .. }) => Answer::PassedOver(rest != "not"),
             ("unlocked", Question::Unlock(_) | Question::UnlockWatches(_)) => Answer::Unlocked(rest != "not-ours"),
             ("reconciled", Question::Reconcile { .. }) => Answer::Reconciled { complete: rest != "incomplete" },
             _ => panic!("{command} {rest} is no answer to {question:?}"),

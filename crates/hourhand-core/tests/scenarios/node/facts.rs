@@ -27,6 +27,7 @@ pub(crate) fn set(facts: &mut Facts, word: &str) {
         "started" => facts.started_at = optional(value).map(time),
         "for" => facts.scheduled_for = optional(value).map(time),
         "trigger" => facts.trigger = optional(value).map(|word| Trigger::parse(word).unwrap()),
+        "behind" => facts.window_behind = true,
         "running" => running(facts, value),
         "lost" => lost(facts, value),
         _ => panic!("no such fact: {word}"),

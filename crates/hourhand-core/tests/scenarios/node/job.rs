@@ -1,6 +1,6 @@
 //! Jobs as scenes write them: `job NAME SCHEDULE… key=value…`, the schedule's words joined by `_`.
 
-use hourhand_core::job::Definition;
+use hourhand_core::job::{CatchUp, Definition, Overlap};
 use hourhand_core::key::Key;
 use hourhand_core::name::JobName;
 use hourhand_core::schedule::Schedule;
@@ -32,8 +32,22 @@ fn policy(job: &mut Definition, word: &str) {
         "timeout" => job.timeout = optional(value).map(length),
         "stop_grace" => job.stop_grace = length(value),
         "retry" => job.retry = retry_of(value),
+        "catch_up" => job.catch_up = catch_up(value),
+        "catch_up_window" => job.catch_up_window = optional(value).map(length),
+        "deadline" => job.deadline = optional(value).map(length),
+        "buffer_one" => job.overlap = Overlap::BufferOne,
+        "window_max" => job.window_max = optional(value).map(length),
         "completes" => job.completes = true,
         "zone" => job.schedule = job.schedule.clone().in_zone(value),
         _ => panic!("a job has no {policy}"),
+    }
+}
+
+/// `latest`, `none`, or how many.
+fn catch_up(text: &str) -> CatchUp {
+    match text {
+        "latest" => CatchUp::Latest,
+        "none" => CatchUp::None,
+        most => CatchUp::All(most.parse().unwrap()),
     }
 }

@@ -25,6 +25,7 @@ pub(super) fn action(action: &Action, jobs: &[Definition]) -> String {
         Action::StopBody { slot, epoch, reason } => format!("body {}/{epoch} is told: {}", name(slot), stop(*reason)),
         Action::AbortBody { slot, epoch } => format!("body {}/{epoch} is aborted", name(slot)),
         Action::AnswerTrigger(ticket, answer) => format!("ticket {}: {}", ticket.0, trigger_answer(answer)),
+        Action::AnswerOrder(ticket, answer) => format!("answer {}: {answer:?}", ticket.0),
         Action::AnswerStatus(ticket, Ok((at, facts))) => {
             let jobs = facts.iter().zip(jobs).map(|(facts, job)| {
                 let row = facts.as_ref().map_or("gone".to_owned(), |facts| format!("epoch {}", facts.epoch));
@@ -66,6 +67,12 @@ fn question(question: &Question, jobs: &[Definition]) -> String {
             let ends: Vec<String> = ends.iter().map(|one| end(one, jobs)).collect();
             format!("end{} {}", if *alone { " alone" } else { "" }, ends.join(" and "))
         }
+        Question::PassOver { slot, seen, skip } => {
+            let (name, reason) = (&jobs[slot.0].name, skip.reason.as_str());
+            format!("pass over {name}/{seen}, {} {reason} up to {}", skip.count, shown(skip.newest))
+        }
+        Question::Prune => "prune".to_owned(),
+        Question::Order(slot, order) => format!("order {} {order:?}", jobs[slot.0].name),
         Question::Maintain(slots) => format!("maintain{}", names(slots, jobs)),
         Question::Unblock(slot) => format!("unblock{}", names(&[*slot], jobs)),
         Question::Unlock(slots) => format!("unlock{}", names(slots, jobs)),
@@ -151,6 +158,9 @@ fn notice(notice: &Notice, jobs: &[Definition]) -> String {
         Notice::Unrecorded { slot, epoch, trouble } => {
             let why = trouble.as_ref().map_or("-", |trouble| trouble.text.as_str());
             format!("{}/{epoch} unrecorded: {why}", name(slot))
+        }
+        Notice::PassedOver { slot, skip } => {
+            format!("{}: passed over {} up to {}, {}", name(slot), skip.count, shown(skip.newest), skip.reason.as_str())
         }
         Notice::LockLost { slot, epoch, why } => format!("{}/{epoch} lost its lock: {why}", name(slot)),
         Notice::HolderDied { slot, epoch, deaths, gave_up } => {

@@ -13,7 +13,7 @@ current as (
   select j.*, g.outcome, g.error, g.output, g.handled, g.counts, g.backoff, g.skipped, g.skipped_for,
     clock_timestamp() as at,
     j.ended_epoch = g.epoch as completed,
-    j.trigger in ('schedule', 'catch_up', 'retry') as scheduled
+    j.scheduled_for is not null and j.trigger in ('schedule', 'catch_up', 'retry') as scheduled
   from given g
   join {schema}.job j on j.name = g.name
   where j.epoch = g.epoch and (j.ended_epoch < g.epoch or j.last_outcome = 'succeeded')

@@ -8,7 +8,8 @@
 --   own                   this backend holds the key: if the pooler probe was fooled, nothing starts
 --   with a token ($9)     the lease is ours and has not run out, and nobody at all holds the key
 -- $1 names, $2 occurrences (null: by hand), $3 epochs seen, $4 triggers, $5 lookbacks in seconds, $6 skipped before, $7 the
--- newest of those, $8 node, $9 token of leases (null: session locks)
+-- newest of those, $8 node, $9 token of leases (null: session locks), $10 where the window ends at the latest, $11 its length at
+-- most in seconds
 with held as materialized (
   select ((l.classid::bigint << 32) | l.objid::bigint) as key
   from pg_locks l
@@ -16,11 +17,12 @@ with held as materialized (
     and ($9::text is not null or l.pid = pg_backend_pid())
 ),
 want as materialized (
-  select * from unnest($1::text[], $2::timestamptz[], $3::bigint[], $4::text[], $5::float8[], $6::bigint[], $7::timestamptz[])
-    as w(name, occurrence, seen, trigger, lookback, skipped, skipped_for)
+  select * from unnest($1::text[], $2::timestamptz[], $3::bigint[], $4::text[], $5::float8[], $6::bigint[], $7::timestamptz[],
+      $10::timestamptz[], $11::float8[])
+    as w(name, occurrence, seen, trigger, lookback, skipped, skipped_for, window_end, window_max)
 ),
 ready as (
-  select j.*, w.occurrence, w.trigger as wanted_trigger, w.lookback, w.skipped, w.skipped_for,
+  select j.*, w.occurrence, w.trigger as wanted_trigger, w.lookback, w.skipped, w.skipped_for, w.window_end, w.window_max,
     clock_timestamp() as at
   from want w
   join {schema}.job s on s.name = w.name
@@ -31,6 +33,7 @@ ready as (
     and (w.occurrence is null or (
       j.handled_until < w.occurrence
       and (p.resumed_at is null or p.resumed_at < w.occurrence)
+      and (p.active is not true or p.until is null or p.until < w.occurrence)
       and (j.not_before is null or j.not_before <= clock_timestamp()
         or (j.open_for is distinct from w.occurrence and j.deaths = 0))))
     and not coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false)
@@ -51,7 +54,8 @@ started as (
     attempt = case when r.occurrence is null or r.open_for is distinct from r.occurrence then 1 else r.attempts + 1 end,
     takeover = case when r.occurrence is null or r.open_for is distinct from r.occurrence then 0 else r.deaths end,
     window_from = r.covered_until - make_interval(secs => r.lookback),
-    window_until = greatest(r.covered_until - make_interval(secs => r.lookback), r.at),
+    window_until = greatest(r.covered_until - make_interval(secs => r.lookback),
+      least(r.at, r.window_end, r.covered_until - make_interval(secs => r.lookback) + make_interval(secs => r.window_max))),
     -- Counters of the open occurrence: a newer one begins with fresh attempts; deaths go on across occurrences.
     attempts = case when r.occurrence is null or r.open_for is not distinct from r.occurrence then r.attempts else 0 end,
     open_for = coalesce(r.occurrence, r.open_for),

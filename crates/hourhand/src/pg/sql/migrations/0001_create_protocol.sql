@@ -162,7 +162,7 @@ begin
   if not found then
     perform {schema}.superseded(p_job, p_epoch);
   end if;
-  if r.trigger in ('schedule', 'catch_up', 'retry') then
+  if r.scheduled_for is not null and r.trigger in ('schedule', 'catch_up', 'retry') then
     update {schema}.job j set
       handled_until = greatest(j.handled_until, j.scheduled_for),
       open_for = null, attempts = 0, deaths = 0, not_before = null

@@ -1,0 +1,55 @@
+//! What people order, and what other nodes let us know.
+
+use super::life::Life;
+use super::{Node, Now};
+use crate::claim::ClaimEvent;
+use crate::protocol::{Action, Order, Ordered, Question, Slot, Ticket};
+
+/// An order that waits for the session.
+#[derive(Debug)]
+pub(super) struct Standing {
+    pub(super) slot: Slot,
+    pub(super) order: Order,
+    pub(super) ticket: Ticket,
+}
+
+impl Node {
+    pub(super) fn ordered(&mut self, now: Now, standing: Standing) {
+        self.orders.push_back(standing);
+        self.hurry(now);
+    }
+
+    /// The order to be carried out next; it stays in its place until it is answered.
+    pub(super) fn order(&self) -> Option<Question> {
+        self.orders.front().map(|standing| Question::Order(standing.slot, standing.order.clone()))
+    }
+
+    pub(super) fn order_done(&mut self, now: Now, slot: Slot, done: Ordered) {
+        self.served(now);
+        if let Some(standing) = self.orders.pop_front() {
+            self.act(Action::AnswerOrder(standing.ticket, Ok(done)));
+        }
+        self.look_at_change(slot);
+    }
+
+    /// Another session changed something by hand: a hint, looked into with what is known of the job.
+    pub(super) fn changed(&mut self, key: i64) {
+        if let Some(slot) = self.by_key.get(&key).copied() {
+            self.look_at_change(slot);
+        }
+    }
+
+    fn look_at_change(&mut self, slot: Slot) {
+        if matches!(self.job(slot).life, Life::Resting) && !self.shutting_down() {
+            self.live(slot, Life::Due);
+        }
+    }
+
+    /// The next ping brings the cancel, so it is sent now.
+    pub(super) fn cancel_asked(&mut self, now: Now, key: i64) {
+        let running = self.by_key.get(&key).is_some_and(|slot| self.job(*slot).going().is_some());
+        if running {
+            self.claim = self.claim.step(now.mono, ClaimEvent::Doubted, &self.spans);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Orders of people, and the housekeeping of history.
+
+use hourhand_core::protocol::{Answer, Order, Ordered, Slot, Trouble};
+use tokio_postgres::types::Type;
+
+use super::ask::Param;
+use super::catalog::Catalog;
+use super::row::get;
+use super::session::Session;
+use super::tstz::Tstz;
+
+/// Rows of one job that one statement removes at most: it is over well within its time.
+const PRUNE_ROWS_MAX: i64 = 1000;
+
+impl Session {
+    pub(super) async fn order(&self, catalog: &Catalog, slot: Slot, order: &Order) -> Result<Answer, Trouble> {
+        let name = &catalog.entry(slot).name;
+        let ordered = match order {
+            Order::Pause { until, reason, actor } => {
+                let until = until.map(Tstz);
+                let params: [Param<'_>; 4] =
+                    [(name, Type::TEXT), (&until, Type::TIMESTAMPTZ), (reason, Type::TEXT), (actor, Type::TEXT)];
+                let rows = self.rows(&self.statements.pause, &params).await?;
+                let running = rows.first().map(|row| Ok((get(row, "open")?, get(row, "epoch")?)));
+                let running: Option<(bool, i64)> = running.transpose()?;
+                Ordered::Paused { running: running.filter(|(open, _)| *open).map(|(_, epoch)| epoch) }
+            }
+            Order::Resume { catch_up, actor } => {
+                let params: [Param<'_>; 3] = [(name, Type::TEXT), (catch_up, Type::BOOL), (actor, Type::TEXT)];
+                let rows = self.rows(&self.statements.resume, &params).await?;
+                if rows.is_empty() { Ordered::Nothing } else { Ordered::Resumed }
+            }
+            Order::Cancel { epoch, actor } => {
+                let params: [Param<'_>; 3] = [(name, Type::TEXT), (epoch, Type::INT8), (actor, Type::TEXT)];
+                let rows = self.rows(&self.statements.cancel, &params).await?;
+                let meant = rows.first().map(|row| get(row, "epoch")).transpose()?;
+                meant.map_or(Ordered::Nothing, Ordered::Cancelling)
+            }
+        };
+        Ok(Answer::Ordered(ordered))
+    }
+
+    /// Removes a batch of old history.
+    pub(super) async fn prune(&self, catalog: &Catalog) -> Result<Answer, Trouble> {
+        let names: Vec<&str> = catalog.entries.iter().map(|entry| entry.name.as_str()).collect();
+        let retentions: Vec<f64> = catalog.entries.iter().map(|entry| entry.retention_seconds).collect();
+        let params: [Param<'_>; 3] =
+            [(&names, Type::TEXT_ARRAY), (&retentions, Type::FLOAT8_ARRAY), (&PRUNE_ROWS_MAX, Type::INT8)];
+        let rows = self.rows(&self.statements.prune, &params).await?;
+        Ok(Answer::Pruned(rows.len()))
+    }
+}

@@ -1,0 +1,13 @@
+-- Asks for the run under way to be cancelled: by its epoch, so that the wish is void for any other. Its node hears the notice, and
+-- at the latest its next ping finds the row.
+-- $1 name, $2 epoch meant (null: the one under way), $3 actor
+with meant as (
+  select j.name, j.key, j.epoch from {schema}.job j
+  where j.name = $1::text and j.epoch > j.ended_epoch and coalesce(j.epoch = $2::bigint, true)
+),
+asked as (
+  insert into {schema}.cancel as c (job, epoch, actor)
+  select m.name, m.epoch, $3::text from meant m
+  on conflict (job) do update set epoch = excluded.epoch, actor = excluded.actor
+)
+select m.epoch, pg_notify('hourhand', 'cancel ' || m.key) as said from meant m

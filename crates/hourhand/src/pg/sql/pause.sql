@@ -1,0 +1,11 @@
+-- Pauses a job: its row in `pause` is read by the same statement as a start's re-check, so a pause answered before a start began
+-- prevents it. A run under way goes on, and the answer says so.
+-- $1 name, $2 until (null: until resumed), $3 reason, $4 actor
+with paused as (
+  insert into {schema}.pause as p (job, active, until, reason, actor)
+  select j.name, true, $2::timestamptz, $3::text, $4::text from {schema}.job j where j.name = $1::text
+  on conflict (job) do update set active = true, until = excluded.until, reason = excluded.reason, actor = excluded.actor
+  returning p.job
+)
+select j.epoch, j.epoch > j.ended_epoch as open, j.node, j.started_at, pg_notify('hourhand', 'look ' || j.key) as said
+from {schema}.job j join paused p on p.job = j.name
