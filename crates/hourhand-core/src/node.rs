@@ -110,6 +110,8 @@ pub struct Node {
     finished: bool,
     /// The server had no room for another lock (said once, until it has): none is tried before then.
     out_of_locks_until: Option<Mono>,
+    /// When the look was sent whose answer is being taken: who asked later is not answered by it.
+    look_sent: Mono,
     /// When history is to be pruned next.
     prune_at: Mono,
     random: u64,
@@ -124,6 +126,7 @@ impl Node {
         Node {
             spans: Spans::of(settings.ttl),
             random: settings.seed,
+            look_sent: now.mono,
             prune_at: now.mono + settings.prune_interval / 60,
             settings,
             began: now.mono,
@@ -166,7 +169,7 @@ impl Node {
             Event::CancelAsked(key) => self.cancel_asked(now, key),
             Event::Changed(key) => self.changed(key),
             Event::Ordered { slot, order, ticket } => self.ordered(now, Standing { slot, order, ticket }),
-            Event::StatusAsked(ticket) => self.status_asked(ticket),
+            Event::StatusAsked(ticket) => self.status_asked(now, ticket),
             Event::Shutdown => self.shut_down(now),
         }
         self.let_time_pass(now);

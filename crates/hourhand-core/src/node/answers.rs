@@ -23,6 +23,7 @@ impl Node {
             (Question::Register, Answer::Registered(others)) => self.registered(now, others),
             (Question::Look(slots), Answer::Looked { now: server, facts }) => {
                 self.served(now);
+                self.look_sent = at;
                 self.looked(now, server, slots.into_iter().zip(facts).collect());
                 self.answer_status(now);
             }

@@ -61,8 +61,8 @@ impl Node {
                     }
                     self.ending_done(now, end.slot, end.epoch);
                 }
-                EndAnswer::RecordedBefore => {
-                    self.recorded(&end, end.verdict.outcome.as_str().to_owned());
+                EndAnswer::RecordedBefore { outcome } => {
+                    self.recorded(&end, outcome);
                     self.ending_done(now, end.slot, end.epoch);
                 }
                 EndAnswer::Superseded => {

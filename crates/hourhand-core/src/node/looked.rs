@@ -9,7 +9,7 @@ use super::{Node, Now};
 use crate::backoff::spread;
 use crate::facts::{Facts, Holder};
 use crate::occurrence::{Decision, decide};
-use crate::protocol::{Action, Obstacle, Slot, Ticket, TriggerAnswer};
+use crate::protocol::{Action, Obstacle, Slot, Ticket, TriggerAnswer, Trouble, TroubleKind};
 use crate::time::Mono;
 
 /// A lock held by nobody's run is looked at again for this long: a start or an end may be under way.
@@ -56,7 +56,16 @@ impl Node {
     }
 
     pub(super) fn answer_tickets(&mut self, slot: Slot, answer: &TriggerAnswer) {
-        for (ticket, _) in std::mem::take(&mut self.job_mut(slot).tickets) {
+        self.answer_tickets_of(slot, Mono(Duration::MAX), answer);
+    }
+
+    /// Answers those who had asked by then.
+    fn answer_tickets_of(&mut self, slot: Slot, until: Mono, answer: &TriggerAnswer) {
+        let tickets = std::mem::take(&mut self.job_mut(slot).tickets);
+        let (answered, later) = tickets.into_iter().partition(|(_, since)| *since <= until);
+        self.job_mut(slot).tickets = later;
+        let answered: Vec<(Ticket, Mono)> = answered;
+        for (ticket, _) in answered {
             self.act(Action::AnswerTrigger(ticket, answer.clone()));
         }
         if !self.job(slot).is_active() {
@@ -64,7 +73,10 @@ impl Node {
         }
     }
 
-    pub(super) fn status_asked(&mut self, ticket: Ticket) {
+    pub(super) fn status_asked(&mut self, now: Now, ticket: Ticket) {
+        if self.jobs.is_empty() {
+            return self.act(Action::AnswerStatus(ticket, Ok((now.wall, Vec::new()))));
+        }
         self.status_tickets.push(ticket);
     }
 
@@ -90,7 +102,9 @@ impl Node {
 
     fn look_at_one(&mut self, now: Now, slot: Slot, facts: &Facts) {
         if self.job(slot).other_key {
-            self.answer_tickets(slot, &TriggerAnswer::Paused);
+            let text = "the job is registered under another key".to_owned();
+            let trouble = Trouble { kind: TroubleKind::Other, text };
+            self.answer_tickets(slot, &TriggerAnswer::Unreachable(trouble));
             return self.rest_until(slot, None);
         }
         if facts.holder.is_none() || facts.running {
@@ -109,20 +123,22 @@ impl Node {
 
     /// Answers those who wait for a manual run, where the look says enough. True: one of them still wants it.
     fn look_for_tickets(&mut self, now: Now, slot: Slot, facts: &Facts) -> bool {
-        let Some(oldest) = self.job(slot).tickets.iter().map(|(_, since)| *since).min() else { return false };
+        let sent = self.look_sent;
+        let asked_before = self.job(slot).tickets.iter().map(|(_, since)| *since).filter(|since| *since <= sent);
+        let Some(oldest) = asked_before.min() else { return false };
         if facts.paused {
-            self.answer_tickets(slot, &TriggerAnswer::Paused);
+            self.answer_tickets_of(slot, sent, &TriggerAnswer::Paused);
             return false;
         }
         let foreign = facts.holder.as_ref().filter(|holder| Some(holder.pid) != self.session.pid());
         let Some(holder) = foreign else { return true };
         if facts.running {
             let (node, since, epoch) = (facts.node.clone(), facts.started_at, Some(facts.epoch));
-            self.answer_tickets(slot, &TriggerAnswer::AlreadyRunning { node, since, epoch });
+            self.answer_tickets_of(slot, sent, &TriggerAnswer::AlreadyRunning { node, since, epoch });
         } else if now.mono - oldest >= RECHECK_FOR {
             let node = Some(format!("{} (pid {})", holder.application.as_deref().unwrap_or("unknown"), holder.pid));
             self.say_foreign(slot, obstacle(holder));
-            self.answer_tickets(slot, &TriggerAnswer::AlreadyRunning { node, since: None, epoch: None });
+            self.answer_tickets_of(slot, sent, &TriggerAnswer::AlreadyRunning { node, since: None, epoch: None });
         } else {
             self.job_mut(slot).look_at = now.mono + RECHECK_EVERY;
         }

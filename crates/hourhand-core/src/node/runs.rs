@@ -157,6 +157,8 @@ impl Node {
     }
 
     pub(super) fn started(&mut self, now: Now, starts: Vec<Start>, answers: Vec<StartAnswer>) {
+        // Whatever did start has to be known, whatever else is wrong.
+        let shared = answers.contains(&StartAnswer::NotOwned);
         for (start, answer) in starts.into_iter().zip(answers) {
             match answer {
                 StartAnswer::Started(run) => self.run(now, &start, run),
@@ -164,8 +166,11 @@ impl Node {
                     let alone = matches!(&self.job(start.slot).life, Life::Granted(grant) if grant.alone);
                     self.look_again(start.slot, if alone { now.mono + START_AGAIN } else { now.mono });
                 }
-                StartAnswer::NotOwned => return self.session_shared(now),
+                StartAnswer::NotOwned => {}
             }
+        }
+        if shared {
+            self.session_shared(now);
         }
     }
 

@@ -32,8 +32,11 @@ pub enum EndAnswer {
         /// The row afterwards: the open occurrence waits until then.
         not_before: Option<Timestamp>,
     },
-    /// An earlier try has recorded it.
-    RecordedBefore,
+    /// It was recorded before: by an earlier try, or as lost by another node.
+    RecordedBefore {
+        /// The outcome that stands, in the word of history.
+        outcome: String,
+    },
     /// A later run has started; nothing was written.
     Superseded,
     /// Somebody's open transaction holds the row.

@@ -184,11 +184,10 @@ impl World {
         let Some(new) = self.bodies.get(&id).cloned() else { return };
         let leases = self.processes[new.process].leases();
         self.check_leased_bodies(&new);
-        if !leases
-            && !self.server.backends.contains_key(&new.pid)
-            && let Some(body) = self.bodies.get_mut(&id)
-        {
-            // Its session ended while the start's answer was on its way.
+        let lock = Lock::of(self.server.keys[new.job]);
+        let too_late = !leases && self.server.locks.holder(lock) != Some(new.pid);
+        if too_late && let Some(body) = self.bodies.get_mut(&id) {
+            // Its session ended, or its lock was taken from it, while the start's answer was on its way.
             body.gone = Some((self.now, Cause::Ended));
             body.must_end_by = Some(self.now + self.checks.spans.give_up + self.checks.spans.stop_max + SLACK);
         }
@@ -196,7 +195,7 @@ impl World {
         let beside = |body: &&Body| body.job == new.job && body.epoch != new.epoch && body.gone.is_none();
         let allowed = |body: &Body| body.aborted && body.nature.blocks_for.is_some();
         let other = self.bodies.values().filter(beside).find(|body| !allowed(body)).map(named);
-        self.checks.require(other.is_none(), self.now, || {
+        self.checks.require(other.is_none() || too_late, self.now, || {
             format!("P1: {} begins beside {}", named(&new), other.unwrap_or_default())
         });
     }

@@ -173,7 +173,9 @@ impl Server {
                 None => EndAnswer::Superseded,
                 Some(row) if current(row, end) && self.row_locked(job) && alone => return Execution::Wait(job),
                 Some(row) if current(row, end) && !self.row_locked(job) => self.end_one(job, end, at),
-                Some(row) if row.epoch == end.epoch && row.ended_epoch == end.epoch => EndAnswer::RecordedBefore,
+                Some(row) if row.epoch == end.epoch && row.ended_epoch == end.epoch => {
+                    EndAnswer::RecordedBefore { outcome: row.last_outcome.clone().unwrap_or_default() }
+                }
                 Some(row) if row.epoch == end.epoch => EndAnswer::RowLocked,
                 Some(_) => EndAnswer::Superseded,
             };

@@ -73,7 +73,9 @@ fn answer(rows: &HashMap<String, Row>, name: &str, end: &End) -> Result<EndAnswe
     }
     let (epoch, ended): (Option<i64>, Option<i64>) = (get(row, "row_epoch")?, get(row, "row_ended_epoch")?);
     Ok(match (epoch, ended) {
-        (Some(epoch), Some(ended)) if epoch == end.epoch && ended == end.epoch => EndAnswer::RecordedBefore,
+        (Some(epoch), Some(ended)) if epoch == end.epoch && ended == end.epoch => {
+            EndAnswer::RecordedBefore { outcome: get::<Option<String>>(row, "outcome")?.unwrap_or_default() }
+        }
         (Some(epoch), Some(_)) if epoch == end.epoch => EndAnswer::RowLocked,
         // The row is gone (the job was forgotten, the schema made anew), or a later run has started.
         _ => EndAnswer::Superseded,

@@ -141,7 +141,7 @@ fn settled(rest: &str) -> Option<(u32, bool)> {
 fn end_answer(part: &str) -> EndAnswer {
     let mut words = part.split_whitespace();
     match words.next().unwrap() {
-        "before" => EndAnswer::RecordedBefore,
+        "before" => EndAnswer::RecordedBefore { outcome: "succeeded".to_owned() },
         "superseded" => EndAnswer::Superseded,
         "locked" => EndAnswer::RowLocked,
         "recorded" => recorded(words.next().unwrap(), words.collect::<Vec<_>>().join(" ").as_str()),

@@ -10,7 +10,9 @@ with given as materialized (
     as g(name, epoch, outcome, error, output, handled, counts, backoff, skipped, skipped_for)
 ),
 current as (
-  select j.*, g.outcome, g.error, g.output, g.handled, g.counts, g.backoff, g.skipped, g.skipped_for,
+  select j.*, g.outcome, g.error, g.output, g.handled, g.counts, g.backoff, g.skipped,
+    -- A node's clock may have been set ahead: what is not due by ours is not skipped.
+    case when g.skipped_for <= clock_timestamp() then g.skipped_for end as skipped_for,
     clock_timestamp() as at,
     j.ended_epoch = g.epoch as completed,
     j.scheduled_for is not null and j.trigger in ('schedule', 'catch_up', 'retry') as scheduled
@@ -57,7 +59,7 @@ skips as (
     and c.scheduled and (c.handled or c.completed) and $11::boolean
 )
 select g.name, j.epoch as row_epoch, j.ended_epoch as row_ended_epoch, e.epoch is not null as recorded,
-  e.last_outcome as outcome, coalesce(e.handled_until, j.handled_until) as handled_until, e.open_for, e.not_before,
+  coalesce(e.last_outcome, j.last_outcome) as outcome, coalesce(e.handled_until, j.handled_until) as handled_until, e.open_for, e.not_before,
   clock_timestamp() as now
 from given g
 left join {schema}.job j on j.name = g.name

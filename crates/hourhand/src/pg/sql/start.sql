@@ -14,6 +14,7 @@ with held as materialized (
   select ((l.classid::bigint << 32) | l.objid::bigint) as key
   from pg_locks l
   where l.locktype = 'advisory' and l.granted and l.mode = 'ExclusiveLock' and l.objsubid = 1
+    and l.database = (select oid from pg_database where datname = current_database())
     and ($9::text is not null or l.pid = pg_backend_pid())
 ),
 want as materialized (

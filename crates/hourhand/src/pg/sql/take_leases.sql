@@ -1,5 +1,5 @@
 -- Takes the leases that are free, and waits for none. A lease is not to be had while any session holds the job's key: a node with
--- the other kind of exclusion runs it. What slips in between is caught by the start, which asks again for both.
+-- the other kind of exclusion runs it. One's own lease is to be had: a failover may have brought it back. What slips in between is caught by the start, which asks again for both.
 -- $1 names, $2 holder, $3 token, $4 ttl in seconds
 with taken as materialized (
   select ((l.classid::bigint << 32) | l.objid::bigint) as key
@@ -12,7 +12,7 @@ free as (
   from unnest($1::text[]) as w(name)
   join {schema}.job j on j.name = w.name
   join {schema}.lease l on l.job = w.name
-  where l.expires_at <= clock_timestamp() and not exists (select from taken t where t.key = j.key)
+  where (l.expires_at <= clock_timestamp() or l.token = $3::text::uuid) and not exists (select from taken t where t.key = j.key)
   order by l.job
   for no key update of l skip locked
 ),
