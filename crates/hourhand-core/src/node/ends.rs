@@ -159,6 +159,15 @@ impl Node {
         }
     }
 
+    /// What another session would not take may be welcome to this one, and whole.
+    pub(super) fn try_unrecorded_whole(&mut self, now: Mono) {
+        for slot in self.active_where(|job| job.unrecorded.is_some()) {
+            if let Some(ending) = &mut self.job_mut(slot).unrecorded {
+                (ending.form, ending.alone, ending.retry_at) = (EndForm::Full, false, now);
+            }
+        }
+    }
+
     /// Ends that the database would not record for ttl: the lock is let go, the end is written through any later session.
     pub(super) fn give_up_recording(&mut self, now: Mono) {
         for slot in self.active_where(|job| matches!(&job.life, Life::Ending(e) if now - e.since >= self.spans.ttl)) {

@@ -81,6 +81,7 @@ impl Node {
             self.claim = Claim::None;
         }
         self.learn_clock(now, server);
+        self.try_unrecorded_whole(now.mono);
     }
 
     /// Takes the server's time, and says once when the node's own is far from it.
