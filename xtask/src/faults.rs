@@ -108,7 +108,7 @@ fn machine(installation: &Installation) -> String {
     let pooler = pooler.map(|done| String::from_utf8_lossy(&done.stdout).lines().next().unwrap_or_default().to_owned());
     format!(
         "Measured on {cores} cores, Linux {}, {}, PostgreSQL {}, {}.",
-        kernel.trim(),
+        kernel.trim().split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default(),
         system.trim_matches('"'),
         installation.version(),
         pooler.unwrap_or_else(|_| "no PgBouncer".to_owned())

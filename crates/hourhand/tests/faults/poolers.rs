@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hourhand::{Failure, Job, Run, Schedule};
+use hourhand::{Exclusion, Failure, Job, Run, Schedule};
 use hourhand_testkit::{Installation, Server, Signal, eventually};
 use tokio::task::JoinSet;
 use tokio_postgres::Client;
@@ -216,4 +216,48 @@ async fn terminate(world: &World) {
     let query = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'hourhand/%' \
                  and datname = current_database()";
     world.eye.batch_execute(query).await.unwrap();
+}
+
+/// Leases need nothing but a transaction pooler: nodes through a busy round-robin one run each occurrence once and leave nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn leases_through_a_busy_transaction_pooler_run_each_occurrence_once_and_leave_nothing() {
+    let fault = "leases through a transaction pooler, busy, round-robin";
+    let setting = Setting { mode: "transaction", round_robin: true, pool_size: 5 };
+    let server = server();
+    let world = world_on(&server).await;
+    let database = world.database.name().to_owned();
+    let pooler = match Pooler::start(&server, setting).await {
+        Ok(pooler) => pooler,
+        Err(reason) => return report::skipped(fault, reason),
+    };
+    let load = Load::of(8, &pooler, &database).await;
+    let journal = Journal::default();
+    let mut nodes = Vec::new();
+    for name in ["a", "b", "c", "d"] {
+        let job = journal.job_of(name, Schedule::every(Duration::from_secs(1)), Duration::from_millis(200));
+        let builder = node(pooler.url(&database), name).exclusion(Exclusion::Lease);
+        nodes.push(builder.job(job).start().await.unwrap());
+    }
+    journal.run(8, Duration::from_secs(40)).await;
+    for node in &nodes {
+        node.shutdown().await;
+    }
+    load.end().await;
+    let runs: Vec<_> = journal.entries().iter().map(|entry| entry.run.scheduled_for().unwrap()).collect();
+    let distinct: std::collections::HashSet<_> = runs.iter().collect();
+    report::measured(
+        &format!("{fault}: occurrences run"),
+        "each once",
+        format!("{} runs, {} distinct", runs.len(), distinct.len()),
+    );
+    assert_eq!(distinct.len(), runs.len(), "twice: {runs:?}");
+    assert_eq!(journal.most_at_once(), 1);
+    let (left, locks) = (left_behind(&pooler, &database, setting.pool_size).await, world.number(LOCKS).await);
+    report::measured(
+        &format!("{fault}: left behind"),
+        "0 locks, 0 settings",
+        format!("{locks} locks, {} settings", left.len()),
+    );
+    assert_eq!((locks, left), (0, Vec::new()));
+    assert_eq!(world.outcomes().await.iter().filter(|outcome| *outcome != "succeeded").count(), 0);
 }
