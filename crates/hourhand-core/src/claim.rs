@@ -38,6 +38,29 @@ impl Spans {
     pub fn of(ttl: Duration) -> Spans {
         Spans { ttl, ping_interval: ttl / 5, give_up: ttl * 3 / 5, stop_max: ttl / 5 }
     }
+
+    /// How long a session may be silent before whoever waits for its lock ends it.
+    pub fn evict(&self) -> Duration {
+        self.ttl * 5 / 4
+    }
+
+    /// Whether the holder lets go first: a body is ended before the server frees its lock, and the server before a watcher ends the
+    /// session, or two bodies overlap. `server_release`: how long the server waits for a client that went silent.
+    ///
+    /// # Errors
+    ///
+    /// The three numbers, in the order that does not hold.
+    pub fn check_order(&self, server_release: Duration) -> Result<(), String> {
+        let stopped = self.give_up + self.stop_max;
+        if stopped < server_release && server_release < self.evict() {
+            return Ok(());
+        }
+        let evict = self.evict();
+        Err(format!(
+            "the holder does not let go first: its body is ended {stopped:?} after the last sign of the server, the server lets go \
+             after {server_release:?}, a watcher ends the session after {evict:?}; each must be longer than the one before"
+        ))
+    }
 }
 
 /// This node's belief that the locks of its session are its own.
@@ -124,6 +147,26 @@ impl Claim {
         match self {
             Claim::Held { trusted_until, ping_at } => [Some(ping_at), Some(trusted_until)],
             Claim::None | Claim::Lost => [None, None],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn for_every_ttl_the_holder_lets_go_first_and_a_server_that_is_quicker_or_slower_is_named_with_the_numbers() {
+        for seconds in 5..=600 {
+            let spans = Spans::of(Duration::from_secs(seconds));
+            // What the session's settings make of a silent client: ttl, with a statement under way a fifth more.
+            assert_eq!(spans.check_order(spans.ttl), Ok(()));
+            assert_eq!(spans.check_order(spans.ttl * 6 / 5), Ok(()));
+        }
+        let spans = Spans::of(Duration::from_secs(15));
+        for release in [8, 12, 19] {
+            let error = spans.check_order(Duration::from_secs(release)).unwrap_err();
+            assert!(["12s", "18.75s", &format!("{release}s")].iter().all(|number| error.contains(number)), "{error}");
         }
     }
 }

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hourhand_core::claim::Spans;
 use hourhand_core::job::Definition;
 use hourhand_core::name::Namespace;
 use hourhand_core::node::{Exclusion, Settings};
@@ -250,6 +251,7 @@ impl SchedulerBuilder {
     /// Everything that can be checked without asking anybody.
     fn check(self) -> Result<(Brief, Option<Identity>), Error> {
         let mut complaints = self.complaints;
+        complaints.extend(Spans::of(self.ttl).check_order(self.ttl).err());
         let url = self.session_url.as_ref().unwrap_or(&self.database_url);
         let conninfo = keep(Conninfo::parse(url, &Environment::of_process()), "database", &mut complaints);
         let schema = keep(Schema::parse(&self.schema), "", &mut complaints);

@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hourhand_core::claim::Spans;
 use hourhand_core::protocol::{Trouble, TroubleKind};
 use jiff::Timestamp;
 use tokio::sync::mpsc;
@@ -187,6 +188,10 @@ impl SessionSettings {
             let without_tcp = name.starts_with("tcp_") && value == "0";
             if asked.is_some_and(|asked| asked != value) && !without_tcp {
                 unmet.push(format!("{name} = {value} instead of {}", asked.unwrap_or_default()));
+            }
+            // It alone ends the server's probing of a silent client.
+            if let ("tcp_user_timeout", Ok(millis @ 1..)) = (name.as_str(), value.parse()) {
+                unmet.extend(Spans::of(self.ttl).check_order(Duration::from_millis(millis)).err());
             }
         }
         Ok(unmet)
