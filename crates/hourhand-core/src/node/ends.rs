@@ -94,6 +94,10 @@ impl Node {
     fn ending_done(&mut self, now: Now, slot: Slot, epoch: i64) {
         self.job_mut(slot).said_row_locked = false;
         if self.job_mut(slot).unrecorded.take_if(|unrecorded| unrecorded.epoch == epoch).is_some() {
+            // Until now it kept what is due waiting.
+            if matches!(self.job(slot).life, Life::Resting) && !self.shutting_down() {
+                return self.live(slot, Life::Due);
+            }
             return self.refresh_active(slot);
         }
         if self.shutting_down() {
