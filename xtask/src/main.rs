@@ -8,6 +8,7 @@ mod faults;
 mod foreground;
 mod legs;
 mod pg;
+mod sim;
 mod test;
 mod tidy;
 
@@ -25,6 +26,10 @@ cargo xtask test    the whole suite; the promises on a newer PostgreSQL; the dem
 cargo xtask faults  every fault on real servers, in some minutes: a table of fault, bound and measure
             --write            puts the table into docs/guides/what-happens-when.md
             ...                only the faults with such words in their names
+cargo xtask sim     seeds of the simulator: faults in virtual time, every promise checked after each step
+            --seed N --trace   one of them, step by step
+            --nodes 1000 --jobs 1000   what a large fleet costs its server, and how late it is
+            ...                --help says what else
 cargo xtask check   format, clippy, documentation, tidiness
 cargo xtask ci      check and test
 cargo xtask pg      a private PostgreSQL until Ctrl-C; prints its URL
@@ -49,6 +54,7 @@ fn run(word: &str, arguments: Arguments) -> Result<()> {
         "demo" => demo::run(arguments),
         "test" => test::run(arguments),
         "faults" => faults::run(arguments),
+        "sim" => sim::run(arguments),
         "check" => check::run(arguments),
         "ci" => ci(arguments),
         "pg" => pg::run(arguments),

@@ -40,6 +40,8 @@ pub(crate) struct Checks {
     uncertain: BTreeSet<(usize, i64)>,
     /// Processes that died under a job's runs, one after another.
     deaths: Vec<u32>,
+    /// Some body must end soon.
+    hurry: bool,
     /// When each job's lock was last let go.
     freed_at: Vec<At>,
 }
@@ -55,6 +57,7 @@ impl Checks {
             bodies_began: BTreeSet::new(),
             uncertain: BTreeSet::new(),
             deaths: vec![0; jobs],
+            hurry: false,
             freed_at: vec![At::default(); jobs],
         }
     }

@@ -15,20 +15,24 @@ mod plan;
 mod process;
 mod random;
 mod report;
+mod scale;
 mod server;
 mod time;
 mod world;
 
 pub use bug::Bug;
 pub use check::Violation;
-pub use plan::Plan;
+pub use plan::{Fleet, Plan};
 pub use report::Report;
+pub use scale::{Load, Rate, Scale};
 
 /// What a run came to: its counts, and the first promise that was not kept.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The counts, as far as it came.
     pub report: Report,
+    /// What it cost the server, and how late occurrences were.
+    pub scale: Scale,
     /// `None`: all promises were kept.
     pub violation: Option<Violation>,
     /// What happened, line by line, if it was asked for.
@@ -37,12 +41,10 @@ pub struct Outcome {
 
 /// Runs a plan.
 pub fn run(plan: Plan) -> Outcome {
-    let (report, violation, _) = world::World::new(plan, false).run();
-    Outcome { report, violation, trace: Vec::new() }
+    world::World::new(plan, false).run()
 }
 
 /// Runs a plan and writes down what happens.
 pub fn trace(plan: Plan) -> Outcome {
-    let (report, violation, trace) = world::World::new(plan, true).run();
-    Outcome { report, violation, trace: trace.unwrap_or_default() }
+    world::World::new(plan, true).run()
 }

@@ -27,13 +27,27 @@ pub struct Plan {
     pub quiet_for: Duration,
     /// A bug to plant.
     pub bug: Option<Bug>,
+    /// Alike and as shipped, instead of drawn from the seed.
+    pub fleet: Option<Fleet>,
+    /// The server has room for as many sessions; `None`: for all.
+    pub max_connections: Option<usize>,
+}
+
+/// Nodes with the library's defaults that all know all jobs, and jobs with one schedule and no policies: for a report at scale.
+#[derive(Clone, Copy, Debug)]
+pub struct Fleet {
+    /// The distance of a job's occurrences, aligned to the world's beginning.
+    pub every: Duration,
+    /// Their jitter: over so long the jobs are spread.
+    pub spread: Duration,
 }
 
 impl Plan {
     /// The usual run of a seed: a few minutes of faults, and a quiet end.
     pub fn of(seed: u64) -> Plan {
         let quiet_for = Duration::from_secs(200);
-        Plan { seed, nodes: 5, jobs: 3, faults_for: Duration::from_secs(300), quiet_for, bug: None }
+        let faults_for = Duration::from_secs(300);
+        Plan { seed, nodes: 5, jobs: 3, faults_for, quiet_for, bug: None, fleet: None, max_connections: None }
     }
 
     /// When faults end.
@@ -62,6 +76,16 @@ pub(crate) struct JobModel {
 }
 
 impl JobModel {
+    /// The job number `number` of a fleet: well-behaved, whatever happens around it.
+    pub(crate) fn of(number: usize, fleet: Fleet) -> JobModel {
+        let name = JobName::parse(&format!("job-{number}")).expect("a plain name");
+        let length = |length: Duration| SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX);
+        let mut definition = Definition::new(name.clone(), Key::of(None, &name), Schedule::every(length(fleet.every)));
+        definition.jitter = length(fleet.spread);
+        let body_max = (fleet.every / 2).min(Duration::from_secs(20));
+        JobModel { definition, poison: 0, failing: 0, completing: 0, deaf: 0, blocking: 0, body_max }
+    }
+
     /// The job number `number` of a run.
     pub(crate) fn draw(number: usize, random: &mut Random) -> JobModel {
         let name = JobName::parse(&format!("job-{number}")).expect("a plain name");

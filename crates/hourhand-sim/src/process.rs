@@ -111,6 +111,22 @@ impl Process {
         self.life != Living::Gone
     }
 
+    /// The settings of a process of a fleet: the library's defaults.
+    pub(crate) fn settings_of_a_fleet(ttl: Duration, random: &mut Random) -> Settings {
+        Settings {
+            ttl,
+            start_delay: Duration::ZERO,
+            linger: Duration::from_secs(60),
+            resident: false,
+            migrate: false,
+            shutdown_grace: Duration::from_secs(20),
+            runs_max: usize::MAX,
+            seed: random.next(),
+            exclusion: Exclusion::Session,
+            prune_interval: Duration::from_secs(3600),
+        }
+    }
+
     /// The settings of a process.
     pub(crate) fn settings(ttl: Duration, leases: bool, random: &mut Random) -> Settings {
         Settings {

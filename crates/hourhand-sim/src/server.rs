@@ -14,7 +14,7 @@ mod runs;
 mod session;
 mod store;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -141,6 +141,7 @@ pub(crate) struct Server {
     pub(crate) held_up: BTreeMap<i32, Request>,
     /// Each job's key.
     pub(crate) keys: Vec<i64>,
+    by_key: HashMap<i64, usize>,
     pub(crate) lookbacks: Vec<SignedDuration>,
     /// No room for another lock.
     pub(crate) out_of_locks: bool,
@@ -155,6 +156,7 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn new(keys: Vec<i64>, bug: Option<Bug>) -> Server {
         let jobs = keys.len();
+        let by_key = keys.iter().enumerate().map(|(job, key)| (*key, job)).collect();
         Server {
             up: true,
             clock_off: SignedDuration::ZERO,
@@ -166,6 +168,7 @@ impl Server {
             waiting: BTreeMap::new(),
             held_up: BTreeMap::new(),
             keys,
+            by_key,
             lookbacks: vec![SignedDuration::ZERO; jobs],
             out_of_locks: false,
             notes: Vec::new(),
@@ -192,16 +195,33 @@ impl Server {
     pub(crate) fn end_session(&mut self, pid: i32, cause: Cause) -> bool {
         let Some(backend) = self.backends.remove(&pid) else { return false };
         self.held_up.remove(&pid);
-        self.waiting.values_mut().for_each(|line| line.retain(|waiter| *waiter != Waiter::Backend(pid)));
+        self.wait_no_more(Waiter::Backend(pid));
         let locks = self.locks.drop_all(pid);
         self.notes.push(Note::SessionGone { pid, process: backend.process, cause, locks });
         true
     }
 
-    /// What a statement that begins now sees.
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        let epochs = self.store.rows.iter().map(|(job, row)| (*job, row.epoch)).collect();
+    /// What a statement that begins now sees, of what is asked about afterwards: the rows that a start is for.
+    pub(crate) fn snapshot(&self, pid: i32, question: &Question) -> Snapshot {
+        let (Question::Start { starts, .. }, Some(backend)) = (question, self.backends.get(&pid)) else {
+            return Snapshot::default();
+        };
+        let jobs = starts.iter().map(|start| backend.jobs[start.slot.0]);
+        let epochs = jobs.filter_map(|job| Some((job, self.store.rows.get(&job)?.epoch))).collect();
         Snapshot { epochs, history: self.store.history.len() }
+    }
+
+    /// It stands in line for no row any more.
+    pub(crate) fn wait_no_more(&mut self, who: Waiter) {
+        self.waiting.retain(|_, line| {
+            line.retain(|waiter| *waiter != who);
+            !line.is_empty()
+        });
+    }
+
+    /// Whose key that is.
+    pub(crate) fn job_of(&self, key: i64) -> Option<usize> {
+        self.by_key.get(&key).copied()
     }
 
     /// Carries a statement out, at this instant.

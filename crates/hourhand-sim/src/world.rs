@@ -19,11 +19,13 @@ use hourhand_core::protocol::{Answer, Trouble};
 
 use self::faults::Faults;
 use crate::body::{Body, Step};
-use crate::check::{Checks, Violation};
+use crate::Outcome;
+use crate::check::Checks;
 use crate::plan::{JobModel, Plan};
 use crate::process::Process;
 use crate::random::Random;
 use crate::report::Report;
+use crate::scale::Scale;
 use crate::server::{Cause, Request, Server};
 use crate::time::At;
 
@@ -189,6 +191,7 @@ pub(crate) struct World {
     pub(crate) quiet: bool,
     pub(crate) checks: Checks,
     pub(crate) report: Report,
+    pub(crate) scale: Scale,
     pub(crate) trace: Option<Vec<String>>,
     queue: BinaryHeap<Reverse<Entry>>,
     order: u64,
@@ -198,12 +201,21 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(plan: Plan, trace: bool) -> World {
         let mut random = Random::new(plan.seed);
-        let jobs: Vec<JobModel> = (0..plan.jobs).map(|number| JobModel::draw(number, &mut random)).collect();
-        let ttl = Duration::from_secs(*random.pick(&[5, 5, 10, 15]));
-        let leasing = *random.pick(&[0, 0, 0, 0, 500, 1_000]);
+        let jobs: Vec<JobModel> = (0..plan.jobs)
+            .map(|number| match plan.fleet {
+                Some(fleet) => JobModel::of(number, fleet),
+                None => JobModel::draw(number, &mut random),
+            })
+            .collect();
+        let ttl = if plan.fleet.is_some() { 15 } else { *random.pick(&[5, 5, 10, 15]) };
+        let ttl = Duration::from_secs(ttl);
+        let leasing = if plan.fleet.is_some() { 0 } else { *random.pick(&[0, 0, 0, 0, 500, 1_000]) };
         let keys = jobs.iter().map(|job| job.definition.key.0).collect();
         let server = Server::new(keys, plan.bug);
-        let knows = (0..plan.nodes).map(|machine| known_jobs(machine, plan.jobs, &mut random)).collect();
+        let all: Arc<[usize]> = (0..plan.jobs).collect();
+        let knows = (0..plan.nodes)
+            .map(|machine| if plan.fleet.is_some() { all.clone() } else { known_jobs(machine, plan.jobs, &mut random) })
+            .collect();
         let faults = Faults::new(&plan, &mut random);
         let mut world = World {
             random,
@@ -219,6 +231,7 @@ impl World {
             quiet: false,
             checks: Checks::new(ttl, jobs.len()),
             report: Report::default(),
+            scale: Scale::default(),
             trace: trace.then(Vec::new),
             queue: BinaryHeap::new(),
             order: 0,
@@ -239,7 +252,7 @@ impl World {
     }
 
     /// Lets everything happen, until the end or the first violation.
-    pub(crate) fn run(mut self) -> (Report, Option<Violation>, Option<Vec<String>>) {
+    pub(crate) fn run(mut self) -> Outcome {
         let ends = At::default() + self.plan.ends();
         while let Some(Reverse(Entry { at, what, .. })) = self.queue.pop() {
             if at > ends {
@@ -258,7 +271,8 @@ impl World {
             self.now = ends;
             self.check_the_end();
         }
-        (self.report, self.checks.violation, self.trace)
+        let (report, scale, violation) = (self.report, self.scale, self.checks.violation);
+        Outcome { report, scale, violation, trace: self.trace.unwrap_or_default() }
     }
 
     pub(crate) fn after(&mut self, wait: Duration, what: Happening) {

@@ -19,11 +19,15 @@ impl World {
         for note in std::mem::take(&mut self.server.notes) {
             self.check_note(note);
         }
+        if !self.checks.hurry {
+            return;
+        }
         let now = self.now;
         let late = self.bodies.values().find(|body| self.goes_on_too_long(body)).map(named);
         self.checks.require(late.is_none(), now, || {
             format!("P7: {} goes on too long after its lock was gone", late.unwrap_or_default())
         });
+        self.checks.hurry = self.bodies.values().any(|body| body.must_end_by.is_some());
     }
 
     fn goes_on_too_long(&self, body: &Body) -> bool {
@@ -109,7 +113,7 @@ impl World {
     }
 
     fn job_of(&self, lock: Lock) -> Option<usize> {
-        self.server.keys.iter().position(|key| *key == lock.key)
+        self.server.job_of(lock.key)
     }
 
     /// A session is gone, or its locks: what ran under them must have ended, or end soon, depending on why.
@@ -134,6 +138,7 @@ impl World {
             return;
         }
         let ids: Vec<u64> = self.bodies.iter().filter(|(_, body)| body.pid == pid).map(|(id, _)| *id).collect();
+        self.checks.hurry |= !ids.is_empty();
         for id in ids {
             let disturbed = self.was_disturbed(process);
             let frozen = self.processes[process].frozen_until.is_some();
@@ -174,6 +179,7 @@ impl World {
         // Behind a bad line it does not learn what happened while it was frozen: its trust ends by itself.
         let learns = if deafened { self.checks.spans.give_up } else { Duration::ZERO };
         let by = self.now + learns + self.checks.spans.stop_max + SLACK;
+        self.checks.hurry = true;
         for body in self.bodies.values_mut().filter(|body| body.process == process && body.gone.is_some()) {
             body.must_end_by = Some(by);
         }
@@ -186,6 +192,7 @@ impl World {
         self.check_leased_bodies(&new);
         let lock = Lock::of(self.server.keys[new.job]);
         let too_late = !leases && self.server.locks.holder(lock) != Some(new.pid);
+        self.checks.hurry |= too_late;
         if too_late && let Some(body) = self.bodies.get_mut(&id) {
             // Its session ended, or its lock was taken from it, while the start's answer was on its way.
             body.gone = Some((self.now, Cause::Ended));
@@ -209,6 +216,7 @@ impl World {
             .filter(|(_, body)| beside(body) && self.processes[body.process].leases())
             .map(|(id, _)| *id)
             .collect();
+        self.checks.hurry |= !ids.is_empty();
         for id in ids {
             let Some(body) = self.bodies.get(&id).cloned() else { continue };
             let process = &self.processes[body.process];

@@ -118,9 +118,7 @@ impl Server {
     /// ROLLBACK, or the end of its session.
     pub(crate) fn abort(&mut self, id: u64) {
         let Some(tx) = self.txs.remove(&id) else { return };
-        if let Some(line) = self.waiting.get_mut(&tx.job) {
-            line.retain(|waiter| *waiter != Waiter::Tx(id));
-        }
+        self.wait_no_more(Waiter::Tx(id));
         if self.row_locks.get(&tx.job) == Some(&id) {
             self.row_locks.remove(&tx.job);
         }
@@ -133,7 +131,11 @@ impl Server {
             .iter()
             .filter(|(job, _)| !self.row_locks.contains_key(job))
             .find_map(|(job, line)| line.front().map(|waiter| (*job, *waiter)))?;
-        self.waiting.get_mut(&job)?.pop_front();
+        let line = self.waiting.get_mut(&job)?;
+        line.pop_front();
+        if line.is_empty() {
+            self.waiting.remove(&job);
+        }
         Some((job, waiter))
     }
 }

@@ -1,6 +1,6 @@
 //! The advisory locks of sessions: re-entrant, counted, gone with their session.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A lock: its key, and in which form it was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +34,7 @@ impl Lock {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Locks {
     held: BTreeMap<Lock, (i32, u32)>,
+    of: BTreeMap<i32, BTreeSet<Lock>>,
 }
 
 impl Locks {
@@ -44,6 +45,7 @@ impl Locks {
             return false;
         }
         *count += 1;
+        self.of.entry(pid).or_default().insert(lock);
         true
     }
 
@@ -54,6 +56,9 @@ impl Locks {
                 *count -= 1;
                 if *count == 0 {
                     self.held.remove(&lock);
+                    self.of.entry(pid).and_modify(|locks| {
+                        locks.remove(&lock);
+                    });
                 }
                 true
             }
@@ -63,8 +68,10 @@ impl Locks {
 
     /// All that a session holds is gone; says what it was.
     pub(crate) fn drop_all(&mut self, pid: i32) -> Vec<Lock> {
-        let gone: Vec<Lock> = self.of_session(pid).collect();
-        self.held.retain(|_, (holder, _)| *holder != pid);
+        let gone: Vec<Lock> = self.of.remove(&pid).into_iter().flatten().collect();
+        for lock in &gone {
+            self.held.remove(lock);
+        }
         gone
     }
 
@@ -75,7 +82,7 @@ impl Locks {
 
     /// What a session holds.
     pub(crate) fn of_session(&self, pid: i32) -> impl Iterator<Item = Lock> + '_ {
-        self.held.iter().filter(move |(_, (holder, _))| *holder == pid).map(|(lock, _)| *lock)
+        self.of.get(&pid).into_iter().flatten().copied()
     }
 
     /// Every lock with its holder and how often it was taken.

@@ -73,7 +73,7 @@ impl Server {
         let mut all_ours = true;
         for lock in locks {
             all_ours &= self.locks.let_go(*lock, pid);
-            let job = self.keys.iter().position(|key| *key == lock.key);
+            let job = self.job_of(lock.key);
             let row = job.and_then(|job| self.store.rows.get(&job));
             let open_run = row.filter(|row| row.epoch > row.ended_epoch && row.pid == Some(pid)).map(|row| row.epoch);
             self.notes.push(Note::Unlocked { pid, lock: *lock, open_run });

@@ -15,6 +15,7 @@ impl World {
     pub(super) fn ask(&mut self, process: usize, question: Question) {
         let Line::Open(pid) = self.processes[process].line else { return };
         self.report.statements += 1;
+        self.scale.asked(self.now, name_of(&question));
         let now = self.now;
         let asking = &mut self.processes[process];
         asking.asks += 1;
@@ -49,7 +50,7 @@ impl World {
         let Some(mut request) = backend.queue.pop_front() else { return };
         backend.busy = true;
         backend.begun = self.now;
-        request.seen = self.server.snapshot();
+        request.seen = self.server.snapshot(pid, &request.question);
         let slow = self.faults.heavy_until > self.now && self.random.chance(300);
         let takes = if slow {
             self.random.millis(10, 6_000)
@@ -110,7 +111,7 @@ impl World {
     pub(super) fn row_waited(&mut self, pid: i32, ask: u64) {
         if self.server.held_up.get(&pid).is_some_and(|request| request.ask == ask) {
             self.server.held_up.remove(&pid);
-            self.server.waiting.values_mut().for_each(|line| line.retain(|waiter| *waiter != Waiter::Backend(pid)));
+            self.server.wait_no_more(Waiter::Backend(pid));
             self.reply(pid, ask, Err(trouble(TroubleKind::Cancelled)));
         }
     }

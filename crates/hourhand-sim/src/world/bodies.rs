@@ -33,6 +33,7 @@ impl World {
             must_end_by: None,
         };
         self.report.runs += 1;
+        self.count_lateness(job, &run);
         let id = self.new_body(body);
         self.body_began(id);
         if let Some(wait) = nature.dies_after {
@@ -42,6 +43,17 @@ impl World {
             self.after(wait, Happening::Body { body: id, step: Step::Write });
         }
         self.after(nature.length, Happening::Body { body: id, step: Step::Done });
+    }
+
+    /// How late the first body of an occurrence is, by the server's clock.
+    fn count_lateness(&mut self, job: usize, run: &Started) {
+        let row = self.server.store.rows.get(&job).filter(|row| row.epoch == run.epoch && row.scheduled());
+        if let Some(occurrence) = row.and_then(|row| row.scheduled_for)
+            && (run.attempt, run.takeover) == (1, 0)
+        {
+            let due = occurrence + self.jobs[job].definition.delay();
+            self.scale.began((self.server.now(self.now) - due).try_into().unwrap_or_default());
+        }
     }
 
     pub(super) fn body_soon(&mut self, body: u64, step: Step) {

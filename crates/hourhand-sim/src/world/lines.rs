@@ -44,9 +44,11 @@ impl World {
         }
         let machine = self.processes[process].machine;
         let crowded = self.faults.crowded_until > self.now && self.random.chance(700);
+        let full = self.plan.max_connections.is_some_and(|room| self.server.backends.len() >= room);
         let trouble = if !self.server.up || self.faults.cut_until(machine) > self.now {
             Some(TroubleKind::Unreachable)
-        } else if crowded {
+        } else if crowded || full {
+            self.scale.refused(self.now);
             Some(TroubleKind::TooManyConnections)
         } else {
             None
@@ -58,6 +60,7 @@ impl World {
         let (name, jobs) = (self.processes[process].name.clone(), self.processes[process].jobs.clone());
         let token = self.processes[process].leases().then_some(process as u64);
         let pid = self.server.open(Backend { token, ..Backend::of(process, name, jobs, (self.ttl, self.now)) });
+        self.scale.connected(self.now, self.server.backends.len());
         if let Some(former) = self.processes[process].former.filter(|_| end_former) {
             self.end_session(former, Cause::Former);
         }

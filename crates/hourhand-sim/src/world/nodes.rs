@@ -13,8 +13,12 @@ impl World {
     /// A machine starts a process (again).
     pub(super) fn restarted(&mut self, machine: usize) {
         let generation = self.processes.iter().filter(|process| process.machine == machine).count();
-        let leases = self.random.chance(self.leasing);
-        let settings = Process::settings(self.ttl, leases, &mut self.random);
+        let settings = if self.plan.fleet.is_some() {
+            Process::settings_of_a_fleet(self.ttl, &mut self.random)
+        } else {
+            let leases = self.random.chance(self.leasing);
+            Process::settings(self.ttl, leases, &mut self.random)
+        };
         let jobs = self.knows[machine].clone();
         let definitions = jobs.iter().map(|job| self.jobs[*job].definition.clone()).collect();
         let mut process = Process::new(machine, generation, settings, definitions, self.now);
