@@ -131,10 +131,7 @@ impl SessionSettings {
         let rows = session.rows(sql::OPEN, &[(&session.mark, Type::TEXT), (&leases, Type::BOOL)]).await?;
         let row = rows.first().ok_or_else(|| unexpected("the first statement returned no row"))?;
         let (version, number): (String, i32) = (get(row, "version")?, get(row, "version_number")?);
-        if number < VERSION_MIN {
-            let text = format!("PostgreSQL {version} found, 14 or newer needed");
-            return Err(Trouble { kind: TroubleKind::Incompatible, text });
-        }
+        serves(number, &version)?;
         if get(row, "standby")? {
             let text = "the server is a standby: locks and writes need the primary".to_owned();
             return Err(Trouble { kind: TroubleKind::Unreachable, text });
@@ -224,6 +221,15 @@ impl SessionSettings {
     }
 }
 
+/// Older servers lack what the protocol rests on.
+fn serves(number: i32, version: &str) -> Result<(), Trouble> {
+    if number >= VERSION_MIN {
+        return Ok(());
+    }
+    let text = format!("PostgreSQL {version} found, 14 or newer needed");
+    Err(Trouble { kind: TroubleKind::Incompatible, text })
+}
+
 /// The session ended: with an error by the server or the network, without by ourselves.
 fn ended(result: Result<(), tokio_postgres::Error>) -> Trouble {
     let text = match &result {
@@ -244,4 +250,18 @@ fn refused(error: &ConnectError) -> Trouble {
         TroubleKind::Unreachable
     };
     Trouble { kind, text: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_older_than_14_is_refused_with_the_version_found() {
+        let trouble = serves(130_014, "13.14 (Debian 13.14-1)").unwrap_err();
+        assert_eq!(trouble.kind, TroubleKind::Incompatible);
+        assert_eq!(trouble.text, "PostgreSQL 13.14 (Debian 13.14-1) found, 14 or newer needed");
+        assert_eq!(serves(140_000, "14.0"), Ok(()));
+        assert_eq!(serves(180_006, "18.6"), Ok(()));
+    }
 }
