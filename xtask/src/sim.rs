@@ -6,6 +6,6 @@ use crate::foreground;
 use anyhow::Result;
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
-    let mut simulator = cargo(&["run", "--quiet", "--package", "hourhand-sim", "--"]);
+    let mut simulator = cargo(&["run", "--package", "hourhand-sim", "--quiet", "--"]);
     foreground::run(simulator.args(arguments.rest()))
 }

@@ -29,14 +29,14 @@ struct Arguments {
     /// Seconds during which faults happen; a quiet period follows [default: 300; 0 for a fleet].
     #[arg(long)]
     faults: Option<u64>,
-    /// Seconds of the quiet period [default: 200; for a fleet, two occurrences of each job, and 200].
+    /// Seconds of the quiet period [default: 200; for a fleet, half as long again as --every].
     #[arg(long)]
     quiet: Option<u64>,
     /// A fleet: nodes and jobs are alike and have the library's defaults, each job is due every so many seconds, and a report at
-    /// scale is printed [default: 600 from 10,000 pairs of a node and a job on].
+    /// scale is printed [default: 3600 from 10,000 pairs of a node and a job on].
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     every: Option<u64>,
-    /// The seconds over which the jobs of a fleet are spread; 0: all are due at once [default: half of --every].
+    /// The seconds over which the jobs of a fleet are spread; 0: all are due at once [default: --every].
     #[arg(long)]
     spread: Option<u64>,
     /// The server has room for so many sessions [default: for all].
@@ -56,15 +56,15 @@ struct Arguments {
 impl Arguments {
     fn fleet(&self) -> Option<Fleet> {
         let large = self.nodes.saturating_mul(self.jobs) >= LARGE || self.spread.is_some();
-        let every = self.every.or(large.then_some(600))?;
-        let spread = self.spread.unwrap_or(every / 2);
+        let every = self.every.or(large.then_some(3_600))?;
+        let spread = self.spread.unwrap_or(every);
         Some(Fleet { every: Duration::from_secs(every), spread: Duration::from_secs(spread) })
     }
 
     fn plan(&self, seed: u64) -> Plan {
         let (usual, fleet) = (Plan::of(seed), self.fleet());
         let faults = fleet.map_or(usual.faults_for, |_| Duration::ZERO);
-        let quiet = fleet.map_or(usual.quiet_for, |fleet| fleet.every * 2 + fleet.spread + usual.quiet_for);
+        let quiet = fleet.map_or(usual.quiet_for, |fleet| fleet.every * 3 / 2);
         Plan {
             nodes: self.nodes,
             jobs: self.jobs,

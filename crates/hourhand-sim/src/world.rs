@@ -18,8 +18,8 @@ use std::time::Duration;
 use hourhand_core::protocol::{Answer, Trouble};
 
 use self::faults::Faults;
-use crate::body::{Body, Step};
 use crate::Outcome;
+use crate::body::{Body, Step};
 use crate::check::Checks;
 use crate::plan::{JobModel, Plan};
 use crate::process::Process;

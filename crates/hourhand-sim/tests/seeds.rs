@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hourhand_sim::{Bug, Plan, run};
+use hourhand_sim::{Bug, Fleet, Outcome, Plan, run};
 
 /// What the seeds may take together.
 const TIME: Duration = Duration::from_secs(30);
@@ -52,4 +52,28 @@ fn a_seed_gives_the_same_run_every_time() {
         let (once, again) = (run(Plan::of(seed)), run(Plan::of(seed)));
         assert_eq!(once.report, again.report, "seed {seed}");
     }
+}
+
+/// Twenty nodes, ten jobs due every minute, three minutes and a half without faults.
+fn small_fleet(max_connections: Option<usize>) -> Outcome {
+    let fleet = Fleet { every: Duration::from_secs(60), spread: Duration::from_secs(20) };
+    let (faults_for, quiet_for) = (Duration::ZERO, Duration::from_secs(210));
+    run(Plan { nodes: 20, jobs: 10, faults_for, quiet_for, fleet: Some(fleet), max_connections, ..Plan::of(1) })
+}
+
+#[test]
+fn a_fleet_runs_each_occurrence_once_and_at_once() {
+    let outcome = small_fleet(None);
+    assert!(outcome.violation.is_none(), "{:?}", outcome.violation);
+    assert_eq!((outcome.scale.occurrences(), outcome.report.runs), (30, 30));
+    assert!(outcome.scale.lateness(1.0).unwrap() < Duration::from_secs(1), "{}", outcome.scale);
+    assert_eq!(outcome.scale.start.statements.total + outcome.scale.after.statements.total, outcome.report.statements);
+}
+
+#[test]
+fn a_fleet_that_outnumbers_the_servers_connections_misses_nothing() {
+    let outcome = small_fleet(Some(3));
+    assert!(outcome.violation.is_none(), "{:?}", outcome.violation);
+    assert_eq!(outcome.scale.occurrences(), 30);
+    assert!(outcome.scale.after.sessions <= 3 && outcome.scale.after.crowded > 0, "{}", outcome.scale);
 }

@@ -40,9 +40,8 @@ impl World {
         let thawed = at.thawed_at.unwrap_or(at.born);
         let (line, linger, resident) = (at.line, at.settings.linger, at.settings.resident);
         let bound = STATEMENTS_A_SECOND.max(STATEMENTS_A_JOB * self.jobs.len());
-        self.checks.require(sent < bound, now, || {
-            format!("P12: process {process} sent {sent} statements within a second")
-        });
+        self.checks
+            .require(sent < bound, now, || format!("P12: process {process} sent {sent} statements within a second"));
         let waits = asked.map_or(Duration::ZERO, |asked| now - asked.max(thawed));
         self.checks.require(waits < BOUND, now, || {
             format!("P8: somebody waits for an answer of process {process} for {waits:?}")
