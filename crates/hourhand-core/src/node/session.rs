@@ -260,7 +260,11 @@ impl Node {
                 let wait = reconnect_wait(self.session.tries, self.settings.seed);
                 self.session.tries = self.session.tries.saturating_add(1);
                 self.drop_session(now, now.mono + wait, &trouble.text);
-                self.trouble(now, trouble);
+                // With nothing else to do it is nobody's loss: the lock went with the session, and no visit would take the word
+                // back before the next one is due.
+                if self.wants_session() {
+                    self.trouble(now, trouble);
+                }
             }
             // History may grow for another hour.
             Question::Prune => self.prune_at = now.mono + self.settings.prune_interval,

@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test has nothing better to do with an error")]
 #![allow(unreachable_pub, reason = "one test binary: everything in it is for itself")]
 
+mod proxy;
 mod world;
 
 mod acquisition_in_doubt;
 mod bodies_that_misbehave;
+mod cancel_matrix;
 mod catch_up;
 mod catch_up_and_overlap;
 mod failures_and_retries;
