@@ -110,6 +110,8 @@ pub struct Node {
     finished: bool,
     /// The server had no room for another lock (said once, until it has): none is tried before then.
     out_of_locks_until: Option<Mono>,
+    /// When jobs whose lock and watch others have are looked at again.
+    look_outside_at: Mono,
     /// When the look was sent whose answer is being taken: who asked later is not answered by it.
     look_sent: Mono,
     /// When history is to be pruned next.
@@ -127,6 +129,7 @@ impl Node {
             spans: Spans::of(settings.ttl),
             random: settings.seed,
             look_sent: now.mono,
+            look_outside_at: now.mono,
             prune_at: now.mono + settings.prune_interval / 60,
             settings,
             began: now.mono,

@@ -15,7 +15,7 @@ use crate::time::Mono;
 /// A lock held by nobody's run is looked at again for this long: a start or an end may be under way.
 const RECHECK_FOR: Duration = Duration::from_secs(1);
 /// Who waits for a lock without watching it looks again after half of this to the whole.
-pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(40);
+const LOOK_AGAIN: Duration = Duration::from_secs(40);
 /// Between two such looks.
 const RECHECK_EVERY: Duration = Duration::from_millis(50);
 
@@ -175,11 +175,20 @@ impl Node {
         }
     }
 
+    /// When those who do not watch look again: all jobs of this node at one instant, on one connection, after at least a quarter
+    /// of the longest wait.
+    pub(super) fn outside_at(&mut self, now: Mono) -> Mono {
+        if self.look_outside_at < now + LOOK_AGAIN / 4 {
+            self.look_outside_at = now + spread(LOOK_AGAIN, self.draw());
+        }
+        self.look_outside_at
+    }
+
     /// The lock is taken while the occurrence is not handled. A lease is waited out; beside a session lock there is the watch.
     fn contend(&mut self, now: Now, slot: Slot, facts: &Facts) {
         let lease_end = facts.lease_left.map(|left| left + spread(self.spans.ping_interval, self.draw()));
         if lease_end.is_some() || self.leases() {
-            let again_at = now.mono + lease_end.unwrap_or_else(|| spread(LOOK_AGAIN, self.draw()));
+            let again_at = lease_end.map_or_else(|| self.outside_at(now.mono), |left| now.mono + left);
             return self.live(slot, Life::Contended(Contention { again_at, outside: true, maintain: false }));
         }
         let contention = match self.job(slot).life {

@@ -5,7 +5,6 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use super::life::{Contention, Going, Grant, Intent, Life, Lost, Stop, Wish};
-use super::looked::LOOK_AGAIN;
 use super::{Node, Now};
 use crate::backoff::spread;
 use crate::claim::ClaimEvent;
@@ -88,13 +87,12 @@ impl Node {
         }
         self.out_of_locks_until = None;
         for (slot, granted) in answers {
-            let seed = self.draw();
+            let outside_at = self.outside_at(now.mono);
             let maintain = self.wants_maintenance(now, slot);
             let job = self.job_mut(slot);
             job.holds.watch = granted == Some(true);
-            let wait = if job.holds.watch { Duration::from_secs(1) } else { spread(LOOK_AGAIN, seed) };
             if let Life::Contended(contention) = &mut job.life {
-                contention.again_at = now.mono + wait;
+                contention.again_at = if job.holds.watch { now.mono + Duration::from_secs(1) } else { outside_at };
                 contention.outside = !job.holds.watch;
                 contention.maintain = maintain && contention.outside;
             }

@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use super::life::{Contention, Ending, Going, Grant, Life};
-use super::looked::LOOK_AGAIN;
 use super::session::State;
 use super::{Node, Now};
-use crate::backoff::spread;
 use crate::claim::{Claim, ClaimEvent};
 use crate::outcome::{BodyEnd, StopReason};
 use crate::protocol::{Action, Notice, Slot};
@@ -102,7 +100,7 @@ impl Node {
             return;
         }
         for slot in self.active_where(|job| job.needs_watch()) {
-            let again_at = now + spread(LOOK_AGAIN, self.draw());
+            let again_at = self.outside_at(now);
             self.live(slot, Life::Contended(Contention { again_at, outside: true, maintain: false }));
         }
     }
