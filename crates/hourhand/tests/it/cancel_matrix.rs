@@ -31,7 +31,7 @@ static PLACES: Semaphore = Semaphore::const_new(40);
 const LANES: usize = 20;
 /// Long enough for a ping, which comes after a second.
 const BODY: Duration = Duration::from_millis(1300);
-/// Of what meets an undisturbed life, on a machine with better things to do.
+/// In which a life comes right again, or meets its statement: it takes 1 to 5 s, and the machine may be busy with others.
 const LIFE: Duration = Duration::from_secs(10);
 /// More than the bound of one statement (1 s), less than the time of trust (3 s).
 const SLOW: Duration = Duration::from_millis(1500);
