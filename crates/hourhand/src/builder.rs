@@ -253,6 +253,9 @@ impl SchedulerBuilder {
         let mut complaints = self.complaints;
         complaints.extend(Spans::of(self.ttl).check_order(self.ttl).err());
         let url = self.session_url.as_ref().unwrap_or(&self.database_url);
+        if url.trim().is_empty() {
+            complaints.push("database: the connection string is empty; enabled(false) is the switch".to_owned());
+        }
         let conninfo = keep(Conninfo::parse(url, &Environment::of_process()), "database", &mut complaints);
         let schema = keep(Schema::parse(&self.schema), "", &mut complaints);
         let namespace = self.namespace.as_deref().map(Namespace::parse).transpose();

@@ -84,7 +84,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            Kind::Config(complaints) => f.write_str(&complaints.join("; ")),
+            Kind::Config(complaints) => f.write_str(&complaints.join("\n")),
             Kind::Database { attempted, trouble } => write!(f, "{attempted}: {}", trouble.text),
             Kind::Superseded { job, epoch } => write!(f, "run {epoch} of job {job} is no longer the current one"),
             Kind::Transaction { attempted, .. } => f.write_str(attempted),
@@ -95,7 +95,12 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
+        // What a `main` that ends with `?` shows: as people should read it, with its cause.
+        fmt::Display::fmt(self, f)?;
+        match std::error::Error::source(self) {
+            Some(cause) => write!(f, ": {cause}"),
+            None => Ok(()),
+        }
     }
 }
 

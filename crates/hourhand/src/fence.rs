@@ -11,6 +11,10 @@ use crate::run::Run;
 
 /// A transaction of the user's own in which a run can be fenced: one of sqlx (feature `sqlx`) or of tokio-postgres (feature
 /// `tokio-postgres`).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a transaction that hourhand can fence",
+    note = "for sqlx: hourhand's feature `sqlx`, and sqlx 0.9; for tokio-postgres: its own `Transaction`"
+)]
 pub trait FencedTransaction: sealed::Sealed {}
 
 impl<T: sealed::Sealed> FencedTransaction for T {}
@@ -30,6 +34,10 @@ pub(crate) mod sealed {
     }
 
     /// What a client has to be able to do.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` is not a transaction that hourhand can fence",
+        note = "for sqlx: hourhand's feature `sqlx`, and sqlx 0.9; for tokio-postgres: its own `Transaction`"
+    )]
     pub trait Sealed: Sized {
         /// Calls the function inside the transaction.
         fn call(&mut self, call: Call<'_>) -> impl Future<Output = Result<(), Error>> + Send;

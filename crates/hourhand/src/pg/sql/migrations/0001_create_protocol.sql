@@ -126,6 +126,9 @@ end $$;
 create function {schema}.superseded(p_job text, p_epoch bigint) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
+  if not exists (select from {schema}.job j where j.name = p_job) then
+    raise exception 'job % is not registered', p_job using errcode = 'HH003';
+  end if;
   raise exception 'run % of job % is not the current one', p_epoch, p_job
     using errcode = 'HH001', hint = 'a later run has started, or the end of this one is recorded: roll back and stop';
 end $$;
@@ -265,7 +268,7 @@ declare
 begin
   if not {schema}.owns({schema}.key(p_job)) then
     raise exception 'this session does not hold the key of job %', p_job using errcode = 'HH002',
-      hint = 'take it first, in this very session: select pg_try_advisory_lock(key(job))';
+      hint = format('take it first, in this very session: select pg_try_advisory_lock(%s.key(%L))', '{schema}', p_job);
   end if;
   select j.* into r from {schema}.job j where j.name = p_job for no key update;
   if not {schema}.may_run(p_job, r.key, null) then
