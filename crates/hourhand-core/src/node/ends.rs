@@ -146,8 +146,10 @@ impl Node {
             if trouble.kind == TroubleKind::Cancelled {
                 self.say_row_locked(end.slot, None);
             }
+            // What was refused in every form for ttl is refused for its row; it waits to be written whole.
+            let waits = self.job(end.slot).unrecorded.as_ref().is_some_and(|unrecorded| unrecorded.epoch == end.epoch);
             self.end_again(now, end.slot, |ending| {
-                if less {
+                if less && !waits {
                     ending.form = match ending.form {
                         EndForm::Full => EndForm::Bare,
                         EndForm::Bare => EndForm::RowAlone,
@@ -177,7 +179,8 @@ impl Node {
         for slot in self.active_where(|job| matches!(&job.life, Life::Ending(e) if now - e.since >= self.spans.ttl)) {
             let trouble = self.session.trouble.clone();
             let life = std::mem::replace(&mut self.job_mut(slot).life, Life::Due);
-            let Life::Ending(ending) = life else { continue };
+            let Life::Ending(mut ending) = life else { continue };
+            ending.form = EndForm::Full;
             self.say(Notice::Unrecorded { slot, epoch: ending.epoch, trouble });
             self.job_mut(slot).unrecorded = Some(ending);
             if self.shutting_down() {
