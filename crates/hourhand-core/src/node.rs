@@ -233,6 +233,11 @@ impl Node {
         if let Some(at) = self.job_mut(slot).calendar_at.take() {
             self.calendar.remove(&(at, slot));
         }
+        self.refresh_active(slot);
+    }
+
+    /// As [`Node::refresh`], but its place in the calendar stays.
+    fn refresh_active(&mut self, slot: Slot) {
         if self.job(slot).is_active() {
             self.active.insert(slot);
         } else {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::life::Lost;
-use super::session::State;
 use super::{Asked, Node, Now};
 use crate::backoff::spread;
 use crate::claim::ClaimEvent;
@@ -117,14 +116,6 @@ impl Node {
         let facts: Vec<_> = self.jobs.iter().map(|job| job.facts.clone()).collect();
         for ticket in tickets {
             self.act(crate::protocol::Action::AnswerStatus(ticket, Ok((server, facts.clone()))));
-        }
-    }
-
-    /// The session's backend, if there is a session.
-    pub fn session_pid(&self) -> Option<i32> {
-        match self.session.state {
-            State::Open { pid } => Some(pid),
-            State::Closed { .. } | State::Opening | State::Leaving { .. } => None,
         }
     }
 }

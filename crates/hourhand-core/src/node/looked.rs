@@ -68,9 +68,7 @@ impl Node {
         for (ticket, _) in answered {
             self.act(Action::AnswerTrigger(ticket, answer.clone()));
         }
-        if !self.job(slot).is_active() {
-            self.active.remove(&slot);
-        }
+        self.refresh_active(slot);
     }
 
     pub(super) fn status_asked(&mut self, now: Now, ticket: Ticket) {

@@ -100,14 +100,6 @@ impl Node {
         }
     }
 
-    pub(super) fn refresh_active(&mut self, slot: Slot) {
-        if self.job(slot).is_active() {
-            self.active.insert(slot);
-        } else {
-            self.active.remove(&slot);
-        }
-    }
-
     /// The start that a grant asks for now, if nothing is to be settled first.
     pub(super) fn start_of(&self, slot: Slot, intent: &Intent) -> Start {
         let (due, trigger) = match intent.wish {

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use hourhand_core::key::Key;
 use hourhand_core::occurrence::Skip;
 use hourhand_core::protocol::{Answer, Proof, Question, Slot, Start, StartAnswer, Trouble};
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
-use super::catalog::Catalog;
+use super::catalog::{Catalog, halves};
 use super::row::{by_name, facts, get, instant, started};
 use super::session::Session;
 use super::sql;
@@ -233,10 +234,7 @@ impl Session {
         let extra_locks: Vec<i64> =
             held.iter().filter(|(key, form)| *form == 1 && !keep_locks.contains(key)).map(|(key, _)| *key).collect();
         let extra_watches = held.iter().filter(|(key, form)| *form == 2 && !keep_watches.contains(key));
-        let (classids, objids): (Vec<i32>, Vec<i32>) = extra_watches
-            .map(|(key, _)| hourhand_core::key::Key(*key))
-            .map(|key| (key.classid().cast_signed(), key.objid().cast_signed()))
-            .unzip();
+        let (classids, objids) = halves(extra_watches.map(|(key, _)| Key(*key)));
         if !extra_locks.is_empty() {
             self.unlock(&extra_locks).await?;
         }

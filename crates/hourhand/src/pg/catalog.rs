@@ -1,12 +1,13 @@
 //! The jobs of a node, in the columns that statements take.
 
+use hourhand_core::key::Key;
 use hourhand_core::protocol::Slot;
 
 /// What statements need to know of a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) name: String,
-    pub(crate) key: hourhand_core::key::Key,
+    pub(crate) key: Key,
     /// The definition as json, for other nodes and for people.
     pub(crate) body: String,
     pub(crate) lookback_seconds: f64,
@@ -38,7 +39,11 @@ impl Catalog {
 
     /// The halves of the keys as the two-integer lock functions take them.
     pub(crate) fn halves(&self, slots: &[Slot]) -> (Vec<i32>, Vec<i32>) {
-        let keys = slots.iter().map(|slot| self.entry(*slot).key);
-        keys.map(|key| (key.classid().cast_signed(), key.objid().cast_signed())).unzip()
+        halves(slots.iter().map(|slot| self.entry(*slot).key))
     }
+}
+
+/// The halves of keys as the two-integer lock functions take them: signed.
+pub(super) fn halves(keys: impl Iterator<Item = Key>) -> (Vec<i32>, Vec<i32>) {
+    keys.map(|key| (key.classid().cast_signed(), key.objid().cast_signed())).unzip()
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hourhand::{Exclusion, Failure, Job, Run, Schedule};
-use hourhand_testkit::{Installation, Server, Signal, eventually};
+use hourhand_testkit::{Installation, Leashed, Server, Signal, eventually};
 use tokio::task::JoinSet;
 use tokio_postgres::Client;
 
@@ -138,9 +138,8 @@ async fn behind_a_session_pooler() -> Result<(Server, Pooler, Scene), String> {
     Ok((server, pooler, scene))
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn behind_a_session_pooler_a_killed_holder_is_taken_over() {
-    let fault = "holder killed -9 behind a session pooler: taken over";
+/// A holder behind a session pooler is hurt; measured until its watcher has taken over.
+async fn taken_over_behind_a_session_pooler(fault: &str, hurt: impl FnOnce(&mut Leashed)) {
     let (_server, pooler, scene) = match behind_a_session_pooler().await {
         Ok(found) => found,
         Err(reason) => return report::skipped(fault, reason),
@@ -150,29 +149,23 @@ async fn behind_a_session_pooler_a_killed_holder_is_taken_over() {
     scene.book.until(Duration::from_secs(15), "holder", "began", 1).await;
     let _watcher = Child { url: &url, node: "watcher", body: Body::Endless, book: &scene.book }.start();
     scene.watched(Duration::from_secs(15)).await;
-    let killed = boot_time();
-    holder.signal(Signal::KILL);
+    let hurt_at = boot_time();
+    hurt(&mut holder);
     let taken_over = scene.book.until(Duration::from_secs(60), "watcher", "began", 1).await;
-    report::within(fault, Duration::from_secs(25), taken_over.at - killed);
+    report::within(fault, Duration::from_secs(25), taken_over.at - hurt_at);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn behind_a_session_pooler_a_killed_holder_is_taken_over() {
+    let fault = "holder killed -9 behind a session pooler: taken over";
+    taken_over_behind_a_session_pooler(fault, |holder| holder.signal(Signal::KILL)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "cargo xtask faults"]
 async fn behind_a_session_pooler_a_frozen_holder_is_taken_over() {
     let fault = "holder frozen behind a session pooler: evicted and taken over";
-    let (_server, pooler, scene) = match behind_a_session_pooler().await {
-        Ok(found) => found,
-        Err(reason) => return report::skipped(fault, reason),
-    };
-    let url = pooler.url(scene.world.database.name());
-    let mut holder = Child { url: &url, node: "holder", body: Body::Endless, book: &scene.book }.start();
-    scene.book.until(Duration::from_secs(15), "holder", "began", 1).await;
-    let _watcher = Child { url: &url, node: "watcher", body: Body::Endless, book: &scene.book }.start();
-    scene.watched(Duration::from_secs(15)).await;
-    let frozen = boot_time();
-    holder.freeze();
-    let taken_over = scene.book.until(Duration::from_secs(60), "watcher", "began", 1).await;
-    report::within(fault, Duration::from_secs(25), taken_over.at - frozen);
+    taken_over_behind_a_session_pooler(fault, |holder| holder.freeze()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
