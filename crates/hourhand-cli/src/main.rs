@@ -1,3 +1,37 @@
 //! The command `hourhand`: a sidecar for any language, a wrapper for one command, and the operator's tool.
+//!
+//! A subcommand is a module with a clap struct and a `run`, a line in [`command::Command`] and a line where that is dispatched.
+//! What they share: [`globals`] (what may be said with every one of them), [`output`] (the only room that writes to standard
+//! output), [`refusal`] (what an exit status means).
 
-fn main() {}
+mod command;
+#[allow(dead_code, reason = "the sidecar and the operator's commands, which need the rest, come next")]
+mod globals;
+mod logging;
+#[allow(dead_code, reason = "the sidecar and the operator's commands, which need the rest, come next")]
+mod output;
+mod refusal;
+mod runtime;
+mod secret;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::command::Cli;
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    secret::leave_the_process_list();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refusal::command_line(&error),
+    };
+    cli.globals.color.write_global();
+    logging::start(&cli.globals, cli.command.level());
+    let output = Output::new(&cli.globals);
+    match cli.command.run(&cli.globals, &output) {
+        Ok(code) => code,
+        Err(refusal) => refusal.say(),
+    }
+}

@@ -1,0 +1,89 @@
+//! The subcommands: one line here, one where they are dispatched, one module each.
+
+mod completions;
+mod key;
+mod man;
+mod migrate;
+mod next;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tracing::level_filters::LevelFilter;
+
+use crate::globals::Globals;
+use crate::output::Output;
+use crate::refusal::Refusal;
+
+/// What follows the list of subcommands.
+const EXAMPLES: &str = "\
+Examples:
+  hourhand next \"30 2 * * MON-FRI\" --time-zone Europe/Berlin    what a schedule means
+  hourhand key order-sync                                       its advisory lock's key, for any language
+  hourhand migrate                                              makes the schema
+
+Exit status: 0 done; 1 what was asked for failed; 2 the command line or the configuration is wrong;
+69 the database can't be reached; others where a command says so.";
+
+/// Periodic jobs, each on exactly one host at a time, coordinated only by PostgreSQL.
+///
+/// A sidecar for any language, a wrapper for one command, and the operator's tool. Times are given as RFC 3339, as a date or
+/// date and time in your own time zone, or relatively ("2h", "2h ago").
+#[derive(Debug, Parser)]
+#[command(name = "hourhand", version, propagate_version = true, arg_required_else_help = true, after_help = EXAMPLES)]
+#[command(subcommand_required = true, max_term_width = 120)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+}
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Next(next::Next),
+    Key(key::Key),
+    Migrate(migrate::Migrate),
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+impl Command {
+    /// Does it.
+    ///
+    /// # Errors
+    ///
+    /// It came to nothing: the refusal has the exit status.
+    pub(crate) fn run(self, globals: &Globals, output: &Output) -> Result<ExitCode, Refusal> {
+        let done = |()| ExitCode::SUCCESS;
+        match self {
+            Command::Next(next) => next.run(output).map(done),
+            Command::Key(key) => key.run(globals, output).map(done),
+            Command::Migrate(migrate) => migrate.run(globals, output).map(done),
+            Command::Completions(completions) => completions.run().map(done),
+            Command::Man(man) => man.run().map(done),
+        }
+    }
+
+    /// How much it tells on the way, before `-v` and `-q`.
+    pub(crate) fn level(&self) -> LevelFilter {
+        match self {
+            Command::Next(_) | Command::Key(_) | Command::Migrate(_) | Command::Completions(_) | Command::Man(_) => {
+                LevelFilter::WARN
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_tree_of_commands_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

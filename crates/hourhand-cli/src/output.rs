@@ -1,0 +1,94 @@
+//! The only room that writes to standard output: JSON for programs, tables for people.
+//!
+//! With `--json` exactly one JSON value goes there (one a line for streams) and nothing else; whatever is said to people besides
+//! goes to standard error. Names, errors and outputs of jobs are strangers' text: [`plain`] keeps what could steer a terminal out.
+
+mod json;
+pub(crate) mod plain;
+pub(crate) mod table;
+pub(crate) mod when;
+
+use std::fmt::Display;
+use std::io::{IsTerminal as _, Write as _};
+
+use serde::Serialize;
+
+use crate::globals::Globals;
+pub(crate) use crate::output::table::{Cell, Table};
+
+/// Quiet words: headings, what matters less.
+pub(crate) const FAINT: anstyle::Style = anstyle::Style::new().dimmed();
+/// All is well.
+pub(crate) const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default();
+/// Worth a look.
+pub(crate) const ODD: anstyle::Style = anstyle::AnsiColor::Yellow.on_default();
+/// Wrong.
+pub(crate) const BAD: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+/// What the eye shall find first.
+pub(crate) const STRONG: anstyle::Style = anstyle::Style::new().bold();
+
+/// How a command speaks.
+pub(crate) struct Output {
+    json: bool,
+    quiet: u8,
+}
+
+impl Output {
+    pub(crate) fn new(globals: &Globals) -> Output {
+        Output { json: globals.json, quiet: globals.quiet }
+    }
+
+    /// Whether a program listens.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// One JSON value, on a line.
+    pub(crate) fn json<T: Serialize + ?Sized>(&self, value: &T) -> std::io::Result<()> {
+        let mut out = std::io::stdout().lock();
+        json::write(&mut out, value)?;
+        out.write_all(b"\n")?;
+        out.flush()
+    }
+
+    /// A line for people. May bear styles, which are left out where no terminal is.
+    pub(crate) fn line(&self, text: impl Display) -> std::io::Result<()> {
+        let mut out = anstream::stdout().lock();
+        writeln!(out, "{text}")?;
+        out.flush()
+    }
+
+    /// A table for people, as wide as the terminal at most.
+    pub(crate) fn table(&self, table: &Table) -> std::io::Result<()> {
+        let mut out = anstream::stdout().lock();
+        write!(out, "{}", table.lay_out(width()))?;
+        out.flush()
+    }
+
+    /// The JSON value if a program listens, else what is for people.
+    pub(crate) fn either<T: Serialize + ?Sized>(
+        &self,
+        value: &T,
+        people: impl FnOnce(&Output) -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        if self.json { self.json(value) } else { people(self) }
+    }
+
+    /// A remark to people, on standard error; `-q` leaves it out.
+    pub(crate) fn remark(&self, text: impl Display) {
+        if self.quiet == 0 {
+            anstream::eprintln!("{text}");
+        }
+    }
+}
+
+/// How wide a line may be: the terminal's width, COLUMNS, or no limit where nobody sees it.
+fn width() -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
+    let stdout = std::io::stdout();
+    if !stdout.is_terminal() {
+        return usize::MAX;
+    }
+    let size = rustix::termios::tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col));
+    size.filter(|columns| *columns > 0).or(columns).unwrap_or(usize::MAX)
+}

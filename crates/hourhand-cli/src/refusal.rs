@@ -1,0 +1,79 @@
+//! Why a command came to nothing, and the exit status that says so to a script.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use anstream::eprintln;
+
+use crate::output::plain::block;
+use crate::secret;
+
+/// The command line or the configuration is wrong.
+const WRONG: u8 = 2;
+/// The database can't be reached: EX_UNAVAILABLE of sysexits.h.
+const UNREACHABLE: u8 = 69;
+
+/// A command's end that is not the one that was asked for.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    code: u8,
+    text: String,
+}
+
+impl Refusal {
+    /// What was asked for failed: 1.
+    pub(crate) fn failed(text: impl Into<String>) -> Refusal {
+        Refusal { code: 1, text: text.into() }
+    }
+
+    /// The command line or the configuration is wrong: 2.
+    pub(crate) fn wrong(text: impl Into<String>) -> Refusal {
+        Refusal { code: WRONG, text: text.into() }
+    }
+
+    /// The database can't be reached: 69.
+    pub(crate) fn unreachable(text: impl Into<String>) -> Refusal {
+        Refusal { code: UNREACHABLE, text: text.into() }
+    }
+
+    /// Says it on standard error.
+    pub(crate) fn say(&self) -> ExitCode {
+        if !self.text.is_empty() {
+            let red = anstyle::AnsiColor::Red.on_default().bold();
+            eprintln!("{red}error:{red:#} {}", block(&self.text));
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<hourhand::Error> for Refusal {
+    fn from(error: hourhand::Error) -> Refusal {
+        let text = error.to_string();
+        if error.is_config() || error.is_incompatible() {
+            Refusal::wrong(text)
+        } else if error.is_unreachable() {
+            Refusal::unreachable(text)
+        } else {
+            Refusal::failed(text)
+        }
+    }
+}
+
+/// Whoever read our output has gone, which is no failure: `hourhand locks | head -1`.
+impl From<std::io::Error> for Refusal {
+    fn from(error: std::io::Error) -> Refusal {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Refusal { code: 0, text: String::new() },
+            _ => Refusal::failed(format!("could not write to standard output: {error}")),
+        }
+    }
+}
+
+/// What clap has to say: help to standard output, a complaint to standard error, and never a password in it.
+pub(crate) fn command_line(error: &clap::Error) -> ExitCode {
+    let text = secret::without_passwords(&error.render().ansi().to_string(), std::env::args());
+    // Nobody may be listening any more; the status says it all the same.
+    let _ =
+        if error.use_stderr() { write!(anstream::stderr(), "{text}") } else { write!(anstream::stdout(), "{text}") };
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(WRONG))
+}
