@@ -9,6 +9,7 @@ pub mod facts;
 pub mod job;
 pub mod key;
 pub mod name;
+pub mod near;
 pub mod node;
 pub mod occurrence;
 pub mod outcome;

@@ -200,3 +200,18 @@ pub fn overdue(job: &Definition, facts: &Facts, now: Timestamp, bound: SignedDur
     let due = job.schedule.previous_at_or_before(oldest).is_some_and(|occurrence| occurrence > facts.floor());
     due && !facts.running && !facts.paused
 }
+
+/// Whether a job seems to have been given up: overdue, and neither registered anew, nor started, nor run for two periods of its
+/// schedule. Such a job is shown, not run, and not deleted by itself.
+pub fn orphaned(
+    job: &Definition,
+    facts: &Facts,
+    registered_at: Timestamp,
+    now: Timestamp,
+    bound: SignedDuration,
+) -> bool {
+    let Some(period) = job.schedule.period_at(now) else { return false };
+    let life = [Some(registered_at), facts.started_at, facts.last_success_at].into_iter().flatten().max();
+    let silent = life.map_or(SignedDuration::ZERO, |last| now.duration_since(last));
+    overdue(job, facts, now, bound) && silent > period + period
+}

@@ -23,6 +23,7 @@ enum Kind {
         attempted: &'static str,
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    UnknownJob(String),
     Stopped,
 }
 
@@ -48,6 +49,11 @@ impl Error {
         Error(Box::new(Kind::Transaction { attempted, source: source.into() }))
     }
 
+    /// A job that is not in the schema, in words that name the near ones.
+    pub(crate) fn unknown_job(text: String) -> Error {
+        Error(Box::new(Kind::UnknownJob(text)))
+    }
+
     pub(crate) fn stopped() -> Error {
         Error(Box::new(Kind::Stopped))
     }
@@ -60,9 +66,30 @@ impl Error {
     /// The database could not be asked; asking again later may help.
     pub fn is_unreachable(&self) -> bool {
         match &*self.0 {
-            Kind::Database { trouble, .. } => !matches!(trouble.kind, TroubleKind::Incompatible),
-            Kind::Config(_) | Kind::Superseded { .. } | Kind::Transaction { .. } | Kind::Stopped => false,
+            Kind::Database { trouble, .. } => {
+                !matches!(trouble.kind, TroubleKind::Incompatible | TroubleKind::NotMigrated | TroubleKind::Forbidden)
+            }
+            Kind::Config(_)
+            | Kind::Superseded { .. }
+            | Kind::Transaction { .. }
+            | Kind::UnknownJob(_)
+            | Kind::Stopped => false,
         }
+    }
+
+    /// hourhand's schema is not there, or older than this version needs: migrate.
+    pub fn is_not_migrated(&self) -> bool {
+        matches!(&*self.0, Kind::Database { trouble, .. } if trouble.kind == TroubleKind::NotMigrated)
+    }
+
+    /// The role may not do that; the text says what it would take.
+    pub fn is_forbidden(&self) -> bool {
+        matches!(&*self.0, Kind::Database { trouble, .. } if trouble.kind == TroubleKind::Forbidden)
+    }
+
+    /// The schema has no such job; the text says what may be meant.
+    pub fn is_unknown_job(&self) -> bool {
+        matches!(*self.0, Kind::UnknownJob(_))
     }
 
     /// The server can never serve: too old, or of another kind.
@@ -88,6 +115,7 @@ impl fmt::Display for Error {
             Kind::Database { attempted, trouble } => write!(f, "{attempted}: {}", trouble.text),
             Kind::Superseded { job, epoch } => write!(f, "run {epoch} of job {job} is no longer the current one"),
             Kind::Transaction { attempted, .. } => f.write_str(attempted),
+            Kind::UnknownJob(text) => f.write_str(text),
             Kind::Stopped => f.write_str("the scheduler has shut down"),
         }
     }
@@ -108,7 +136,9 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.0 {
             Kind::Transaction { source, .. } => Some(&**source),
-            Kind::Config(_) | Kind::Database { .. } | Kind::Superseded { .. } | Kind::Stopped => None,
+            Kind::Config(_) | Kind::Database { .. } | Kind::Superseded { .. } | Kind::UnknownJob(_) | Kind::Stopped => {
+                None
+            }
         }
     }
 }

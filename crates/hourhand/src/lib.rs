@@ -45,7 +45,10 @@ mod failure;
 #[cfg(any(feature = "sqlx", feature = "tokio-postgres"))]
 mod fence;
 mod job;
+#[cfg(feature = "serde")]
+mod json;
 mod migrate;
+mod operator;
 mod pg;
 mod run;
 mod scheduler;
@@ -64,6 +67,7 @@ pub use hourhand_core::outcome::{Outcome, Trigger};
 pub use hourhand_core::schedule::Schedule;
 pub use job::Job;
 pub use migrate::migrate;
+pub use operator::{AuditEntry, AuditQuery, HistoryEntry, HistoryQuery, Operator, OperatorBuilder};
 pub use run::{Run, Window};
 pub use scheduler::{Scheduler, Triggered};
-pub use status::{Health, JobStatus, Running};
+pub use status::{Health, JobStatus, Paused, Running};

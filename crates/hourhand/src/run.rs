@@ -37,10 +37,13 @@ struct Inner {
 ///
 /// Consecutive successes leave no gap. After a failure the next window covers the same span again, and what came since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Window {
     /// Inclusive: what is covered so far, less the job's lookback.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::json::instant"))]
     pub from: Timestamp,
     /// Exclusive: the server's time at the start of the run.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::json::instant"))]
     pub until: Timestamp,
 }
 

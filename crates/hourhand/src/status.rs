@@ -4,12 +4,14 @@ use hourhand_core::facts::Facts;
 use hourhand_core::node::{Health as Seen, Node, Problem};
 use hourhand_core::occurrence::overdue;
 use hourhand_core::protocol::Slot;
+use hourhand_core::schedule::Schedule;
 use jiff::Timestamp;
 
 use crate::pg::Catalog;
 
 /// How a job stands, as the database showed it a moment ago.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct JobStatus {
     /// The job's name.
@@ -19,21 +21,40 @@ pub struct JobStatus {
     /// The zone its schedule is read in.
     pub time_zone: String,
     /// Its next occurrence.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::json::instant_or_null"))]
     pub next_at: Option<Timestamp>,
     /// When a run last succeeded.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::json::instant_or_null"))]
     pub last_success_at: Option<Timestamp>,
     /// How the newest run ended that has a recorded end: `succeeded`, `failed`, `panicked`, `timed_out`, `cancelled`, `lost`.
     pub last_outcome: Option<String>,
     /// The run under way, read from the locks.
     pub running: Option<Running>,
     /// Paused: nothing starts.
-    pub paused: bool,
+    pub paused: Option<Paused>,
     /// An occurrence waits longer than it should.
     pub overdue: bool,
+    /// Overdue, and neither registered, started nor run for two periods of its schedule: nobody seems to care for it any more.
+    pub orphaned: bool,
+}
+
+/// That a job is paused, and what was said about it. A scheduler's own [`status`](crate::Scheduler::status) knows only that it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct Paused {
+    /// Until then; none: until it is resumed.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::json::instant_or_null"))]
+    pub until: Option<Timestamp>,
+    /// Why.
+    pub reason: Option<String>,
+    /// Who paused it.
+    pub actor: Option<String>,
 }
 
 /// A run under way.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Running {
     /// The node.
@@ -41,6 +62,7 @@ pub struct Running {
     /// The process id of the session that holds the lock; none for a lease.
     pub pid: Option<i32>,
     /// When it started, by the server's clock.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::json::instant_or_null"))]
     pub since: Option<Timestamp>,
     /// Its fencing token.
     pub epoch: i64,
@@ -73,6 +95,15 @@ pub(crate) fn jobs(node: &Node, now: Timestamp, facts: &[Option<Facts>]) -> Vec<
 
 fn job(node: &Node, now: Timestamp, slot: Slot, facts: &Facts) -> JobStatus {
     let definition = node.definition(slot);
+    JobStatus {
+        job: definition.name.to_string(),
+        overdue: overdue(definition, facts, now, node.overdue_bound()),
+        ..shown(&definition.schedule, now, facts)
+    }
+}
+
+/// What facts and schedule alone tell.
+pub(crate) fn shown(schedule: &Schedule, now: Timestamp, facts: &Facts) -> JobStatus {
     let running = facts.holder.as_ref().filter(|_| facts.running).map(|holder| Running {
         node: facts.node.clone(),
         pid: (holder.pid != 0).then_some(holder.pid),
@@ -82,15 +113,16 @@ fn job(node: &Node, now: Timestamp, slot: Slot, facts: &Facts) -> JobStatus {
     // A run that ended without a word and without a lock is lost, before anybody has recorded it.
     let lost = facts.open_run().is_some() && facts.holder.is_none();
     JobStatus {
-        job: definition.name.to_string(),
-        schedule: definition.schedule.to_string(),
-        time_zone: definition.schedule.time_zone().to_owned(),
-        next_at: definition.schedule.next_after(now),
+        job: String::new(),
+        schedule: schedule.to_string(),
+        time_zone: schedule.time_zone().to_owned(),
+        next_at: schedule.next_after(now),
         last_success_at: facts.last_success_at,
         last_outcome: if lost { Some("lost".to_owned()) } else { facts.last_outcome.clone() },
         running,
-        paused: facts.paused,
-        overdue: overdue(definition, facts, now, node.overdue_bound()),
+        paused: facts.paused.then(Paused::default),
+        overdue: false,
+        orphaned: false,
     }
 }
 

@@ -16,7 +16,7 @@ use super::trouble::{timed_out, trouble};
 use super::tstz::Tstz;
 
 /// A parameter with its type: nothing is prepared, so the server is told.
-pub(super) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
+pub(crate) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
 
 /// A migration waits for nobody, but makes indexes.
 const MIGRATION_BOUND: Duration = Duration::from_secs(60);

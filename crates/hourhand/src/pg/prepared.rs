@@ -3,6 +3,7 @@
 use hourhand_testkit::Database;
 
 use super::migrate::migrate;
+use super::operator::OperatorStatements;
 use super::sql::{self, Schema, Statements};
 
 #[tokio::test]
@@ -45,7 +46,8 @@ async fn every_statement_prepares_against_the_migrated_schema() {
         sql::UNLOCK_WATCHES,
         sql::OWNED,
     ];
-    for statement in all.into_iter().map(String::as_str).chain(fixed) {
+    let operator = OperatorStatements::of(&schema);
+    for statement in all.into_iter().map(String::as_str).chain(fixed).chain(operator.all()) {
         assert!(!statement.contains("{schema}"), "{statement}");
         let prepared = client.batch_execute(&format!("prepare one as {statement}; deallocate one")).await;
         prepared.unwrap_or_else(|error| panic!("{error:?}\n{statement}"));

@@ -222,7 +222,7 @@ impl SessionSettings {
 }
 
 /// Older servers lack what the protocol rests on.
-fn serves(number: i32, version: &str) -> Result<(), Trouble> {
+pub(super) fn serves(number: i32, version: &str) -> Result<(), Trouble> {
     if number >= VERSION_MIN {
         return Ok(());
     }
@@ -231,7 +231,7 @@ fn serves(number: i32, version: &str) -> Result<(), Trouble> {
 }
 
 /// The session ended: with an error by the server or the network, without by ourselves.
-fn ended(result: Result<(), tokio_postgres::Error>) -> Trouble {
+pub(super) fn ended(result: Result<(), tokio_postgres::Error>) -> Trouble {
     let text = match &result {
         Ok(()) => "the session was closed".to_owned(),
         Err(error) => trouble(error).text,
@@ -239,7 +239,7 @@ fn ended(result: Result<(), tokio_postgres::Error>) -> Trouble {
     Trouble { kind: TroubleKind::Unreachable, text }
 }
 
-fn refused(error: &ConnectError) -> Trouble {
+pub(super) fn refused(error: &ConnectError) -> Trouble {
     let kind = if error.is_config() {
         TroubleKind::Incompatible
     } else if error.is_denied() {

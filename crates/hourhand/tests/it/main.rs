@@ -22,6 +22,7 @@ mod one_run_at_a_time;
 mod pauses;
 mod recording_refused;
 mod retention;
+mod seen_from_outside;
 mod sessions_lost;
 mod shutdown;
 mod starting;

@@ -3,6 +3,8 @@
 //! The list is that of PostgreSQL 18. What is not honoured is not passed over in silence either, unless leaving it out
 //! changes nothing that the user could have meant.
 
+use hourhand_core::near::distance;
+
 /// One parameter of libpq.
 #[derive(Debug)]
 pub(super) struct Parameter {
@@ -168,26 +170,6 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("timeout", "connect_timeout"),
     ("username", "user"),
 ];
-
-/// How many letters have to be put in, left out, changed or swapped with the next one to get from one word to the
-/// other (Damerau and Levenshtein).
-fn distance(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
-    let mut rows = vec![(0..=to.len()).collect::<Vec<usize>>()];
-    for (y, letter) in from.iter().enumerate() {
-        let mut row = vec![y + 1];
-        for (x, other) in to.iter().enumerate() {
-            let changed = rows[y][x] + usize::from(letter != other);
-            let mut least = changed.min(rows[y][x + 1] + 1).min(row[x] + 1);
-            if y > 0 && x > 0 && *letter == to[x - 1] && from[y - 1] == *other {
-                least = least.min(rows[y - 1][x - 1] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[from.len()][to.len()]
-}
 
 #[cfg(test)]
 mod tests {

@@ -9,5 +9,9 @@ asked as (
   insert into {schema}.cancel as c (job, epoch, actor)
   select m.name, m.epoch, $3::text from meant m
   on conflict (job) do update set epoch = excluded.epoch, actor = excluded.actor
+),
+noted as (
+  insert into {schema}.audit (actor, action, job, detail)
+  select $3::text, 'cancel', m.name, jsonb_build_object('epoch', m.epoch) from meant m
 )
 select m.epoch, pg_notify('hourhand', 'cancel ' || m.key) as said from meant m

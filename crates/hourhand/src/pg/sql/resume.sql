@@ -7,6 +7,10 @@ with resumed as (
       when p.until <= clock_timestamp() then p.until else clock_timestamp() end
   where p.job = $1::text and p.active
   returning p.job
+),
+noted as (
+  insert into {schema}.audit (actor, action, job, detail)
+  select $3::text, 'resume', r.job, jsonb_build_object('catch_up', $2::boolean) from resumed r
 )
 select j.name, pg_notify('hourhand', 'look ' || j.key) as said
 from {schema}.job j join resumed r on r.job = j.name

@@ -100,6 +100,17 @@ create unique index history_once on {schema}.history (job, scheduled_for)
   where outcome = 'succeeded' and trigger in ('schedule', 'catch_up', 'retry');
 create index history_pages on {schema}.history (job, id);
 
+-- Who did what. Written by the very statement that does it, so there is no act without its line.
+create table {schema}.audit (
+  id bigint generated always as identity primary key,
+  at timestamptz not null default clock_timestamp(),
+  actor text,
+  action text not null,
+  job text,
+  detail jsonb
+);
+create index audit_pages on {schema}.audit (job, id);
+
 -- Whether this very backend owns the key in the one-bigint form.
 create function {schema}.owns(p_key bigint) returns boolean
 language sql volatile set search_path = pg_catalog, pg_temp as $$

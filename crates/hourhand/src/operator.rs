@@ -1,0 +1,130 @@
+//! Seeing and acting from outside: what the command, the dashboard and a service's own tools use.
+
+mod builder;
+mod history;
+mod orders;
+mod standing;
+
+use std::sync::Arc;
+
+use hourhand_core::name::Namespace;
+use hourhand_core::near::near;
+use hourhand_core::protocol::{Trouble, TroubleKind};
+use tokio_postgres::Row;
+
+use crate::error::Error;
+use crate::pg::conninfo::Conninfo;
+use crate::pg::row::get;
+use crate::pg::{Line, OperatorStatements, Param, Schema};
+use crate::status::JobStatus;
+
+pub use builder::OperatorBuilder;
+pub use history::{AuditEntry, AuditQuery, HistoryEntry, HistoryQuery};
+
+/// So many names are listed to somebody who asked for a job that is not there.
+const NAMES_LISTED_MAX: usize = 10;
+
+/// Sees all jobs of a schema and acts on them, from any process that reaches the database: it needs no scheduler of its own.
+///
+/// One plain connection, which may go through any pooler. It runs no job, holds no lock and leaves no setting behind; a
+/// connection that is lost is made anew by the next call. What it does is written to the audit trail by the same statement,
+/// in the name of its actor.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), hourhand::Error> {
+/// use hourhand::Operator;
+///
+/// let operator = Operator::builder("postgres://app@db/app").actor("ann@desk").connect().await?;
+/// for job in operator.status(None).await? {
+///     println!("{}: {:?}", job.job, job.last_outcome);
+/// }
+/// operator.pause("order-sync", None, Some("the order service is moved")).await?;
+/// # Ok(()) }
+/// ```
+pub struct Operator {
+    pub(crate) line: Line,
+    pub(crate) statements: OperatorStatements,
+    pub(crate) schema: Schema,
+    #[expect(dead_code, reason = "for locks")]
+    pub(crate) namespace: Option<Namespace>,
+    /// Where schedulers have their sessions, if not where the line goes.
+    #[expect(dead_code, reason = "for examine")]
+    pub(crate) session: Option<Arc<Conninfo>>,
+    pub(crate) actor: String,
+}
+
+impl Operator {
+    /// How jobs stand, read from rows and locks by one statement: all of the schema, in the order of their names, or the one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_unknown_job`] with the near names; [`Error::is_not_migrated`] without the schema; [`Error::is_unreachable`] when the
+    /// database could not be asked, or is a standby, which does not see the locks.
+    pub async fn status(&self, job: Option<&str>) -> Result<Vec<JobStatus>, Error> {
+        let jobs = self.standings("status", job).await?;
+        Ok(jobs.iter().map(standing::Standing::status).collect())
+    }
+
+    /// The rows of a statement that only looks.
+    pub(crate) async fn read(
+        &self,
+        attempted: &'static str,
+        statement: &str,
+        params: &[Param<'_>],
+    ) -> Result<Vec<Row>, Error> {
+        self.line.read(statement, params).await.map_err(|trouble| self.failed(attempted, trouble))
+    }
+
+    /// The rows of a statement that acts.
+    pub(crate) async fn write(
+        &self,
+        attempted: &'static str,
+        statement: &str,
+        params: &[Param<'_>],
+    ) -> Result<Vec<Row>, Error> {
+        self.line.write(statement, params).await.map_err(|trouble| self.failed(attempted, trouble))
+    }
+
+    /// The trouble as an error, with what to do about it where that is known.
+    pub(crate) fn failed(&self, attempted: &'static str, trouble: Trouble) -> Error {
+        let schema = &self.schema;
+        let text = match trouble.kind {
+            TroubleKind::NotMigrated => format!(
+                "the schema {schema} is not there, or older than this version: run `hourhand migrate` (the server said: {})",
+                trouble.text
+            ),
+            TroubleKind::Forbidden => format!(
+                "this role may not use the schema {schema}: grant usage on it, and the rights on its tables (`hourhand migrate \
+                 --print` shows them; the server said: {})",
+                trouble.text
+            ),
+            _ => trouble.text,
+        };
+        Error::database(attempted, Trouble { text, ..trouble })
+    }
+
+    /// What to say of a job that is not there; asks for the names that are.
+    pub(crate) async fn unknown(&self, job: &str) -> Error {
+        let rows = match self.read("look for the job", &self.statements.job_names, &[]).await {
+            Ok(rows) => rows,
+            Err(error) => return error,
+        };
+        let names: Vec<String> = rows.iter().filter_map(|row| get(row, "name").ok()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let quoted = |names: &[&str]| names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+        let hint = match near(job, names.iter().copied()) {
+            near if !near.is_empty() => format!("is {} meant?", quoted(&near)),
+            _ if names.is_empty() => "no job has ever been registered there".to_owned(),
+            _ if names.len() > NAMES_LISTED_MAX => format!("none of its {} jobs has a name near to it", names.len()),
+            _ => format!("it has {}", quoted(&names)),
+        };
+        Error::unknown_job(format!("no job {job:?} in schema {}: {hint}", self.schema))
+    }
+}
+
+impl std::fmt::Debug for Operator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (schema, actor) = (self.schema.as_str(), &self.actor);
+        f.debug_struct("Operator").field("schema", &schema).field("actor", actor).finish_non_exhaustive()
+    }
+}

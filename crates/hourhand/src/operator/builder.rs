@@ -1,0 +1,98 @@
+//! Building an operator: everything that can be wrong is said at once, before anybody is asked.
+
+use std::sync::Arc;
+
+use hourhand_core::name::Namespace;
+
+use super::Operator;
+use crate::error::Error;
+use crate::pg::conninfo::{Conninfo, Environment};
+use crate::pg::{Line, OperatorStatements, Schema};
+
+/// An operator to be: see [`Operator::builder`].
+#[must_use = "nothing is asked before connect()"]
+pub struct OperatorBuilder {
+    database_url: String,
+    session_url: Option<String>,
+    schema: String,
+    namespace: Option<String>,
+    actor: Option<String>,
+}
+
+impl Operator {
+    /// Begins an operator on the database at `database_url`, read as [`Scheduler::builder`](crate::Scheduler::builder) reads it. It
+    /// may lead through any pooler.
+    pub fn builder(database_url: impl Into<String>) -> OperatorBuilder {
+        OperatorBuilder {
+            database_url: database_url.into(),
+            session_url: None,
+            schema: "hourhand".to_owned(),
+            namespace: None,
+            actor: None,
+        }
+    }
+}
+
+impl OperatorBuilder {
+    /// The schema of hourhand's tables. Default `hourhand`.
+    pub fn schema(mut self, name: impl Into<String>) -> Self {
+        self.schema = name.into();
+        self
+    }
+
+    /// The namespace of the schedulers' keys: what [`locks`](Operator::locks) computes the keys of guessed names with.
+    pub fn namespace(mut self, name: impl Into<String>) -> Self {
+        self.namespace = Some(name.into());
+        self
+    }
+
+    /// In whose name it acts, for the audit trail. Default `user@host` of this process.
+    pub fn actor(mut self, name: impl Into<String>) -> Self {
+        self.actor = Some(name.into());
+        self
+    }
+
+    /// Where schedulers have their sessions, if not at the database URL: [`examine`](Operator::examine) tries that way.
+    pub fn session_url(mut self, url: impl Into<String>) -> Self {
+        self.session_url = Some(url.into());
+        self
+    }
+
+    /// Connects, within some seconds. hourhand's schema need not be there: what needs it says so.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_config`] for what can never work, all of it at once; [`Error::is_unreachable`] when no server let us in;
+    /// [`Error::is_incompatible`] for one older than PostgreSQL 14.
+    pub async fn connect(self) -> Result<Operator, Error> {
+        let environment = Environment::of_process();
+        let mut complaints = Vec::new();
+        let mut read = |url: &str, what: &str| {
+            Conninfo::parse(url, &environment).map_err(|error| complaints.push(format!("{what}: {error}"))).ok()
+        };
+        let conninfo = read(&self.database_url, "database");
+        let session = self.session_url.as_deref().and_then(|url| read(url, "session_url"));
+        let schema = Schema::parse(&self.schema).map_err(|error| complaints.push(error.to_string())).ok();
+        let namespace = self.namespace.as_deref().map(Namespace::parse).transpose();
+        let namespace = namespace.map_err(|error| complaints.push(format!("namespace: {error}"))).ok().flatten();
+        let Some((conninfo, schema)) = conninfo.zip(schema).filter(|_| complaints.is_empty()) else {
+            return Err(Error::config(complaints));
+        };
+        let operator = Operator {
+            line: Line::new(Arc::new(conninfo), "hourhand operator"),
+            statements: OperatorStatements::of(&schema),
+            schema,
+            namespace,
+            session: session.map(Arc::new),
+            actor: self.actor.unwrap_or_else(user_at_host),
+        };
+        operator.line.connect().await.map_err(|trouble| Error::database("connect", trouble))?;
+        Ok(operator)
+    }
+}
+
+/// Who runs this process, where.
+fn user_at_host() -> String {
+    let user = whoami::username().unwrap_or_else(|_| "unknown".to_owned());
+    format!("{user}@{}", rustix::system::uname().nodename().to_string_lossy())
+}

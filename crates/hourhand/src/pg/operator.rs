@@ -1,0 +1,39 @@
+//! The statements of people and tools: what they see, and what they do.
+
+use super::sql::Schema;
+
+/// All of them, made once for a schema.
+#[derive(Debug)]
+pub(crate) struct OperatorStatements {
+    pub(crate) status: String,
+    pub(crate) history: String,
+    pub(crate) audit: String,
+    pub(crate) job_names: String,
+    pub(crate) pause: String,
+    pub(crate) resume: String,
+    pub(crate) cancel: String,
+}
+
+impl OperatorStatements {
+    pub(crate) fn of(schema: &Schema) -> OperatorStatements {
+        let put = |statement: &str| schema.put_into(statement);
+        OperatorStatements {
+            status: put(include_str!("sql/status.sql")),
+            history: put(include_str!("sql/history.sql")),
+            audit: put(include_str!("sql/audit.sql")),
+            job_names: put(include_str!("sql/job_names.sql")),
+            pause: put(include_str!("sql/pause.sql")),
+            resume: put(include_str!("sql/resume.sql")),
+            cancel: put(include_str!("sql/cancel.sql")),
+        }
+    }
+
+    /// Every statement, for the test that prepares them.
+    #[cfg(test)]
+    pub(super) fn all(&self) -> Vec<&str> {
+        [&self.status, &self.history, &self.audit, &self.job_names, &self.pause, &self.resume, &self.cancel]
+            .into_iter()
+            .map(String::as_str)
+            .collect()
+    }
+}

@@ -1,0 +1,34 @@
+-- How all jobs of the schema stand (or one of them), for people: as look.sql reads it, with the registered definition and what the
+-- pause says. pg_locks is read once, however many jobs there are.
+-- $1 name (null: all)
+with locks as materialized (
+  select ((l.classid::bigint << 32) | l.objid::bigint) as key, l.pid
+  from pg_locks l
+  where l.locktype = 'advisory' and l.granted and l.mode = 'ExclusiveLock' and l.objsubid = 1
+    and l.database = (select oid from pg_database where datname = current_database())
+)
+select j.name, j.key, clock_timestamp() as now, d.body::text as body, d.registered_at,
+  j.epoch, j.ended_epoch, j.handled_until, j.covered_until, d.counts_from,
+  j.open_for, j.attempts, j.deaths, j.not_before,
+  j.node, j.started_at, j.scheduled_for, j.trigger, j.last_outcome, j.last_success_at,
+  coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false) as paused,
+  p.until as paused_until, p.reason as paused_reason, p.actor as paused_actor,
+  case when p.active and p.until <= clock_timestamp() then p.until else p.resumed_at end as resumed_at,
+  false as window_behind, false as mine,
+  coalesce(h.pid, case when e.live then 0 end) as holder_pid,
+  coalesce(a.application_name, case when e.live then e.holder end) as holder_application,
+  case when e.live then e.seconds_left end as lease_left,
+  coalesce(j.epoch > j.ended_epoch and h.pid = j.pid
+    and (a.backend_start is null or a.backend_start = j.backend_start), false)
+    or coalesce(e.live and e.epoch = j.epoch and j.epoch > j.ended_epoch, false) as running
+from {schema}.job j
+left join {schema}.definition d on d.job = j.name
+left join {schema}.pause p on p.job = j.name
+left join lateral (
+  select l.holder, l.epoch, l.expires_at > clock_timestamp() as live,
+    case when isfinite(l.expires_at) then extract(epoch from l.expires_at - clock_timestamp())::float8 end as seconds_left
+  from {schema}.lease l where l.job = j.name) e on true
+left join lateral (select k.pid from locks k where k.key = j.key limit 1) h on true
+left join pg_stat_activity a on a.pid = h.pid
+where $1::text is null or j.name = $1::text
+order by j.name
