@@ -9,7 +9,9 @@ with paused as (
 ),
 noted as (
   insert into {schema}.audit (actor, action, job, detail)
-  select $4::text, 'pause', p.job, jsonb_strip_nulls(jsonb_build_object('until', to_char($2::timestamptz at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'reason', $3::text)) from paused p
+  select $4::text, 'pause', p.job, jsonb_strip_nulls(jsonb_build_object('reason', $3::text,
+    'until', to_char($2::timestamptz at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))
+  from paused p
 )
 select j.epoch, j.epoch > j.ended_epoch as open, j.node, j.started_at, pg_notify('hourhand', 'look ' || j.key) as said
 from {schema}.job j join paused p on p.job = j.name
