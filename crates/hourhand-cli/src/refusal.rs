@@ -40,7 +40,8 @@ impl Refusal {
     pub(crate) fn say(&self) -> ExitCode {
         if !self.text.is_empty() {
             let red = anstyle::AnsiColor::Red.on_default().bold();
-            eprintln!("{red}error:{red:#} {}", block(&self.text));
+            let text = secret::without_passwords(&self.text, std::env::args());
+            eprintln!("{red}error:{red:#} {}", block(&text));
         }
         ExitCode::from(self.code)
     }

@@ -81,7 +81,9 @@ fn password(word: &str) -> Option<&str> {
 /// A message without the passwords that stand among the words of the command line.
 pub(crate) fn without_passwords(message: &str, words: impl Iterator<Item = String>) -> String {
     words.fold(message.to_owned(), |message, word| match password(&word) {
-        Some(password) => message.replace(&word, &word.replace(password, "***")).replace(password, "***"),
+        // By itself only where it is no everyday word: "a" stands in every message.
+        Some(password) if password.len() >= 6 => message.replace(password, "***"),
+        Some(password) => message.replace(&word, &word.replace(password, "***")),
         None => message,
     })
 }

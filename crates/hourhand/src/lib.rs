@@ -66,7 +66,7 @@ pub use hourhand_core::node::Exclusion;
 pub use hourhand_core::outcome::{Outcome, Trigger};
 pub use hourhand_core::schedule::Schedule;
 pub use job::Job;
-pub use migrate::migrate;
+pub use migrate::{migrate, migration_sql};
 pub use operator::{AuditEntry, AuditQuery, HistoryEntry, HistoryQuery, Operator, OperatorBuilder};
 pub use run::{Run, Window};
 pub use scheduler::{Scheduler, Triggered};

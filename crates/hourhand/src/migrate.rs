@@ -8,10 +8,23 @@ use uuid::Uuid;
 
 use crate::error::Error;
 use crate::pg::conninfo::{Conninfo, Environment};
-use crate::pg::{Catalog, Schema, SessionSettings, Signature, Statements};
+use crate::pg::{self, Catalog, Schema, SessionSettings, Signature, Statements};
 
 /// How long another session's migration is waited for.
 const WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// What [`migrate`] does, as SQL for psql: for those who let nobody but a person change a schema.
+///
+/// Everything later than version `after` (0: all of it), in one transaction. With a `role` it ends with the grants that
+/// this role needs to run jobs: it may then read and write the tables and call the functions, and change nothing of the schema.
+///
+/// # Errors
+///
+/// [`Error::is_config`] for a bad schema name.
+pub fn migration_sql(schema: &str, after: i32, role: Option<&str>) -> Result<String, Error> {
+    let schema = Schema::parse(schema).map_err(|error| Error::config(vec![error.to_string()]))?;
+    Ok(pg::migrate::printed(&schema, after, role))
+}
 
 /// Makes or upgrades hourhand's schema, and starts no scheduler: for a service's own migration command.
 ///
@@ -49,7 +62,7 @@ pub async fn migrate(database_url: &str, schema: &str) -> Result<(), Error> {
     tokio::select! {
         done = tokio::time::timeout(WAIT_MAX, work) => match done {
             Ok(done) => done.map_err(failed),
-            Err(_) => Err(failed(crate::pg::lost(format!("another session has been migrating for {WAIT_MAX:?}")))),
+            Err(_) => Err(failed(pg::lost(format!("another session has been migrating for {WAIT_MAX:?}")))),
         },
         ended = opened.driving => Err(failed(ended)),
     }

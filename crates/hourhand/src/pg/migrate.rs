@@ -16,6 +16,10 @@ use super::trouble::trouble;
 const MIGRATIONS: [(i32, &str, &str); 1] =
     [(1, "create_protocol", include_str!("sql/migrations/0001_create_protocol.sql"))];
 
+/// Which of them are applied.
+const VERSIONS: &str = "create table {schema}.migration (version int primary key, name text not null, \
+                        applied_at timestamptz not null default clock_timestamp())";
+
 /// Brings the schema up to date, or finds that another session is at it.
 pub(crate) async fn migrate(client: &Client, schema: &Schema) -> Result<Answer, Trouble> {
     run(client, "begin isolation level read committed read write; set local statement_timeout = '55s'").await?;
@@ -75,9 +79,35 @@ async fn found(client: &Client, schema: &Schema) -> Result<(), Trouble> {
     if !there.first().map(|row| get::<bool>(row, "there")).transpose()?.unwrap_or(false) {
         run(client, &schema.put_into("create schema {schema}")).await?;
     }
-    let table = "create table {schema}.migration (version int primary key, name text not null, \
-                 applied_at timestamptz not null default clock_timestamp())";
-    run(client, &schema.put_into(table)).await
+    run(client, &schema.put_into(VERSIONS)).await
+}
+
+/// The same as one text for psql, for those who let nobody but a person change a schema: the migrations later than a version,
+/// in one transaction that gives up while another migrates.
+///
+/// With a role it ends with what this role needs to run jobs and do nothing else.
+pub(crate) fn printed(schema: &Schema, after: i32, role: Option<&str>) -> String {
+    let key = Key::MIGRATION.0;
+    let mut text = format!(
+        "begin;\n\n\
+         do $$ begin\n  if not pg_try_advisory_xact_lock({key}) then\n    \
+         raise exception 'another session is migrating: try again';\n  end if;\nend $$;\n\n"
+    );
+    if after < 1 {
+        text += &schema.put_into(&format!("create schema if not exists {{schema}};\n\n{VERSIONS};\n\n"));
+    }
+    for (number, name, statements) in MIGRATIONS.iter().filter(|(number, ..)| *number > after) {
+        let statements = statements.trim_end();
+        text += &schema.put_into(&format!(
+            "{statements}\n\ninsert into {{schema}}.migration (version, name) values ({number}, '{name}');\n\n"
+        ));
+    }
+    if let Some(role) = role {
+        let quoted = format!("\"{}\"", role.replace('"', "\"\""));
+        text += &schema.put_into(include_str!("sql/grants.sql")).replace("{role}", &quoted);
+        text.push('\n');
+    }
+    text + "commit;\n"
 }
 
 async fn run(client: &Client, statements: &str) -> Result<(), Trouble> {

@@ -1,0 +1,56 @@
+//! 0 done, 1 what was asked for failed, 2 the command line or the configuration is wrong, 69 the database can't be reached.
+
+use crate::command::{hourhand, run, say};
+
+#[test]
+fn a_wrong_command_line_is_2() {
+    say(&[]).refused(2, "Usage:");
+    say(&["nonsense"]).refused(2, "unrecognized subcommand");
+    say(&["key"]).refused(2, "<NAME>");
+    say(&["key", "order-sync", "--color", "purple"]).refused(2, "auto, always or never");
+    say(&["key", "a\u{308}"]).refused(2, "composed form (NFC)");
+    say(&["key", "order-sync", "--namespace", "a:b"]).refused(2, "--namespace: the namespace \"a:b\" has a ':'");
+    say(&["next", "0 0 30 2 *"]).refused(2, "there is no day 30 in February");
+    say(&["next", "@hourly", "--time-zone", "Europe/Berlim"]).refused(2, "Europe/Berlin");
+    say(&["next", "@hourly", "--from", "tomorrow"]).refused(2, "--from: \"tomorrow\" is not an instant");
+    say(&["migrate", "--print", "--schema", "No Name"]).refused(2, "not a plain name");
+    say(&["migrate", "--grant-to", "app"]).refused(2, "--print");
+}
+
+#[test]
+fn everything_that_is_wrong_with_several_names_is_said_at_once() {
+    let said = say(&["key", "", "order-sync", "hourhand"]);
+    said.refused(2, "the name is empty");
+    said.refused(2, "kept for the lock of migrations");
+}
+
+#[test]
+fn no_database_anywhere_is_2_and_names_the_places() {
+    let said = say(&["migrate"]);
+    for place in ["--database", "HOURHAND_DATABASE_URL", "DATABASE_URL", "PG*"] {
+        said.refused(2, place);
+    }
+}
+
+#[test]
+fn a_database_that_cannot_be_reached_is_69_wherever_its_url_came_from() {
+    // Port 1 is nobody's; `connect_timeout` only so that a surprise is short.
+    let url = "postgres://ann@127.0.0.1:1/app?connect_timeout=2";
+    say(&["migrate", "--database", url]).refused(69, "127.0.0.1:1");
+    run(hourhand(["migrate"]).env("HOURHAND_DATABASE_URL", url).env("DATABASE_URL", "nonsense://")).refused(69, ":1");
+    run(hourhand(["migrate"]).env("DATABASE_URL", url)).refused(69, "127.0.0.1:1");
+    run(hourhand(["migrate"]).env("PGHOST", "127.0.0.1").env("PGPORT", "1").env("PGUSER", "ann")).refused(69, ":1");
+}
+
+#[test]
+fn an_unreadable_url_is_2() {
+    say(&["migrate", "--database", "postgres://db/app?sslmod=require"]).refused(2, "sslmode");
+    say(&["migrate", "--database", "file:no/such/file"]).refused(2, "--database: could not read no/such/file");
+}
+
+#[test]
+fn whoever_stops_reading_is_no_failure() {
+    let mut child = hourhand(["completions", "bash"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}

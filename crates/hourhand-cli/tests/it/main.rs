@@ -1,0 +1,11 @@
+//! The command as a script sees it: the built binary, its words, its exit status, on a real PostgreSQL.
+#![allow(clippy::unwrap_used, reason = "a test has nothing better to do with an error")]
+#![allow(unreachable_pub, reason = "one test binary: everything in it is for itself")]
+
+mod command;
+
+mod exit_status;
+mod json_is_a_promise;
+mod migrations;
+mod passwords_stay_secret;
+mod words_for_shells_and_readers;
