@@ -1,7 +1,7 @@
 //! How what people and tools are shown is written as JSON: times in RFC 3339, UTC, always with microseconds, which is what the
-//! server knows.
+//! server knows; lengths in seconds.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serializer;
 
 pub(crate) fn instant<S: Serializer>(instant: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
@@ -13,4 +13,8 @@ pub(crate) fn instant_or_null<S: Serializer>(instant: &Option<Timestamp>, serial
         Some(instant) => self::instant(instant, serializer),
         None => serializer.serialize_none(),
     }
+}
+
+pub(crate) fn seconds<S: Serializer>(length: &SignedDuration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(length.as_secs_f64())
 }

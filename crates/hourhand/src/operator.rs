@@ -2,6 +2,7 @@
 
 mod builder;
 mod history;
+mod interventions;
 mod orders;
 mod standing;
 
@@ -20,6 +21,7 @@ use crate::status::JobStatus;
 
 pub use builder::OperatorBuilder;
 pub use history::{AuditEntry, AuditQuery, HistoryEntry, HistoryQuery};
+pub use interventions::{Eviction, Forgetting, LockHolder, NextWindow};
 
 /// So many names are listed to somebody who asked for a job that is not there.
 const NAMES_LISTED_MAX: usize = 10;

@@ -32,7 +32,6 @@ pub(crate) struct Standing {
     pub(crate) facts: Facts,
     /// By the server's clock.
     pub(crate) now: Timestamp,
-    #[expect(dead_code, reason = "for window")]
     pub(crate) covered_until: Timestamp,
     /// What is registered, as it stands there.
     pub(crate) body: Value,

@@ -12,6 +12,11 @@ pub(crate) struct OperatorStatements {
     pub(crate) pause: String,
     pub(crate) resume: String,
     pub(crate) cancel: String,
+    pub(crate) window: String,
+    pub(crate) holder: String,
+    pub(crate) evict: String,
+    pub(crate) forget: String,
+    pub(crate) forget_history: String,
 }
 
 impl OperatorStatements {
@@ -25,15 +30,31 @@ impl OperatorStatements {
             pause: put(include_str!("sql/pause.sql")),
             resume: put(include_str!("sql/resume.sql")),
             cancel: put(include_str!("sql/cancel.sql")),
+            window: put(include_str!("sql/window.sql")),
+            holder: put(include_str!("sql/holder.sql")),
+            evict: put(include_str!("sql/evict.sql")),
+            forget: put(include_str!("sql/forget.sql")),
+            forget_history: put(include_str!("sql/forget_history.sql")),
         }
     }
 
     /// Every statement, for the test that prepares them.
     #[cfg(test)]
     pub(super) fn all(&self) -> Vec<&str> {
-        [&self.status, &self.history, &self.audit, &self.job_names, &self.pause, &self.resume, &self.cancel]
-            .into_iter()
-            .map(String::as_str)
-            .collect()
+        let all = [
+            &self.status,
+            &self.history,
+            &self.audit,
+            &self.job_names,
+            &self.pause,
+            &self.resume,
+            &self.cancel,
+            &self.window,
+            &self.holder,
+            &self.evict,
+            &self.forget,
+            &self.forget_history,
+        ];
+        all.into_iter().map(String::as_str).collect()
     }
 }

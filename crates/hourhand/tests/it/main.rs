@@ -13,6 +13,7 @@ mod catch_up_and_overlap;
 mod failures_and_retries;
 mod fence;
 mod hostile_settings;
+mod interventions;
 mod leases;
 mod manual_runs;
 mod migrations;
