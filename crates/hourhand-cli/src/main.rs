@@ -5,9 +5,12 @@
 //! output), [`refusal`] (what an exit status means).
 
 mod command;
+#[allow(dead_code, unused_imports, reason = "the sidecar, which reads it, comes next")]
+mod config;
 #[allow(dead_code, reason = "the sidecar and the operator's commands, which need the rest, come next")]
 mod globals;
 mod logging;
+mod near;
 #[allow(dead_code, reason = "the sidecar and the operator's commands, which need the rest, come next")]
 mod output;
 mod refusal;

@@ -207,10 +207,12 @@ impl Job {
         None
     }
 
-    /// The definition and the body, or everything that is wrong.
-    pub(crate) fn define(self, namespace: Option<&Namespace>) -> Result<(Definition, Body), Vec<String>> {
-        let mut complaints = self.complaints;
-        let name = JobName::parse(&self.name).map_err(|error| complaints.push(error.to_string())).ok();
+    /// Everything that is wrong with the job, each beginning with the policy's name: for a reader of configuration files, who
+    /// knows the place.
+    #[doc(hidden)]
+    pub fn complaints(&self) -> Vec<String> {
+        let mut complaints = self.complaints.clone();
+        complaints.extend(JobName::parse(&self.name).err().map(|error| error.to_string()));
         complaints.extend(self.schedule.complaints().map(|error| format!("schedule: {error}")));
         if self.schedule.is_continuous() {
             complaints.push("schedule: continuous jobs are not built yet".to_owned());
@@ -220,6 +222,12 @@ impl Job {
             complaints
                 .push(format!("window_max: not longer than the lookback of {lookback:#}, so it would never get ahead"));
         }
+        complaints
+    }
+
+    /// The definition and the body, or everything that is wrong.
+    pub(crate) fn define(self, namespace: Option<&Namespace>) -> Result<(Definition, Body), Vec<String>> {
+        let (complaints, name) = (self.complaints(), JobName::parse(&self.name).ok());
         let Some(name) = name.filter(|_| complaints.is_empty()) else {
             let job = format!("job {:?}", self.name);
             return Err(complaints.into_iter().map(|complaint| format!("{job}: {complaint}")).collect());

@@ -136,16 +136,18 @@ impl ScheduleError {
         }
     }
 
-    /// What is wrong.
-    fn sentence(&self) -> String {
+    /// What is wrong, without the text and without what would be right: for whoever shows the place in a larger text.
+    #[must_use]
+    pub fn sentence(&self) -> String {
         match self.field() {
             Some(field) => format!("{field}: {}", self.0.fault.what),
             None => self.0.fault.what.clone(),
         }
     }
 
-    /// What would be right.
-    fn advice(&self) -> Option<String> {
+    /// What would be right, where that can be said.
+    #[must_use]
+    pub fn advice(&self) -> Option<String> {
         match (&self.0.fault.meant, self.suggestion()) {
             (Meant::Advice(advice), _) => Some(advice.clone()),
             (_, Some(right)) => Some(format!("probably meant: `{right}`")),
