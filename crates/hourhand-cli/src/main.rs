@@ -4,11 +4,15 @@
 //! What they share: [`globals`] (what may be said with every one of them), [`output`] (the only room that writes to standard
 //! output), [`refusal`] (what an exit status means).
 
+#[allow(dead_code, reason = "the sidecar and exec come next")]
+mod child;
 mod command;
 #[allow(dead_code, unused_imports, reason = "the sidecar, which reads it, comes next")]
 mod config;
 #[allow(dead_code, reason = "the sidecar and the operator's commands, which need the rest, come next")]
 mod globals;
+#[allow(dead_code, reason = "the sidecar and exec come next")]
+mod guardian;
 mod logging;
 mod near;
 #[allow(dead_code, reason = "the sidecar and the operator's commands, which need the rest, come next")]
@@ -25,6 +29,9 @@ use crate::command::Cli;
 use crate::output::Output;
 
 fn main() -> ExitCode {
+    if let Some(code) = guardian::if_called() {
+        return code;
+    }
     secret::leave_the_process_list();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

@@ -185,6 +185,14 @@ impl Node {
         self.session.registered
     }
 
+    /// Until when the locks held are believed in; none: no lock is held, or not any more. Each answered ping moves it.
+    pub fn trusted_until(&self) -> Option<Mono> {
+        match self.claim {
+            Claim::Held { trusted_until, .. } => Some(trusted_until),
+            Claim::None | Claim::Lost => None,
+        }
+    }
+
     /// A job's definition.
     pub fn definition(&self, slot: Slot) -> &Definition {
         &self.jobs[slot.0].definition

@@ -138,7 +138,10 @@ impl Drive {
 
     /// Lets the node decide and carries out what it says; false: there is nothing left to do.
     fn take(&mut self, event: Event, reports: &mut Reports) -> bool {
-        for action in self.node.step(self.clock.now(), event) {
+        let actions = self.node.step(self.clock.now(), event);
+        // Before any body starts that is to be told.
+        self.bodies.trust(self.node.trusted_until(), &self.clock);
+        for action in actions {
             self.carry_out(action, reports);
         }
         if self.node.is_registered() {

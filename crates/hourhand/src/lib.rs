@@ -69,6 +69,6 @@ pub use job::Job;
 pub use migrate::{migrate, migration_sql};
 pub use operator::{AuditEntry, AuditQuery, HistoryEntry, HistoryQuery, Operator, OperatorBuilder};
 pub use operator::{Eviction, Forgetting, LockHolder, NextWindow};
-pub use run::{Run, Window};
+pub use run::{Run, Trust, Window};
 pub use scheduler::{Scheduler, Triggered};
 pub use status::{Health, JobStatus, Paused, Running};

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use hourhand_core::outcome::Trigger;
 use hourhand_core::protocol::Started;
 use jiff::Timestamp;
+use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
 use crate::pg::Schema;
@@ -27,6 +29,7 @@ struct Inner {
     scheduled_for: Option<Timestamp>,
     trigger: Trigger,
     started: Started,
+    trust: watch::Receiver<Trust>,
     cancelled: CancellationToken,
     output: Mutex<String>,
     /// The body called `complete`.
@@ -53,17 +56,30 @@ impl fmt::Display for Window {
     }
 }
 
+/// Until when a run may believe in its lock: see [`Run::trust`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Trust {
+    /// As the machine's own clock shows it, which every process can read: `CLOCK_BOOTTIME`, elsewhere than on Linux
+    /// `CLOCK_MONOTONIC`.
+    pub until: Duration,
+    /// How soon after that the run's work must have ended; ttl/5. Later, another node may be at it.
+    pub stop_within: Duration,
+}
+
+/// What a start makes known.
+pub(crate) struct Beginning {
+    pub(crate) scheduled_for: Option<Timestamp>,
+    pub(crate) trigger: Trigger,
+    pub(crate) started: Started,
+}
+
 impl Run {
-    pub(crate) fn new(
-        job: String,
-        schema: Schema,
-        scheduled_for: Option<Timestamp>,
-        trigger: Trigger,
-        started: Started,
-    ) -> Run {
+    pub(crate) fn new(job: String, schema: Schema, beginning: Beginning, trust: watch::Receiver<Trust>) -> Run {
+        let Beginning { scheduled_for, trigger, started } = beginning;
         let (cancelled, output) = (CancellationToken::new(), Mutex::new(String::new()));
         let completing = AtomicBool::new(false);
-        Run(Arc::new(Inner { job, schema, scheduled_for, trigger, started, cancelled, output, completing }))
+        Run(Arc::new(Inner { job, schema, scheduled_for, trigger, started, trust, cancelled, output, completing }))
     }
 
     /// The job's name.
@@ -122,6 +138,16 @@ impl Run {
     /// The token that tells the run to stop, for what takes one.
     pub fn cancellation_token(&self) -> CancellationToken {
         self.0.cancelled.clone()
+    }
+
+    /// Until when this run may believe in its lock; moved on by each answered ping, and brought to its end, once for all, when the
+    /// lock is lost.
+    ///
+    /// A body in this process needs none of it: it is told to stop. It is for work that the body has handed to *another* process,
+    /// which has to end by itself when this one is killed, frozen or cut off from the database, and can only know when by being
+    /// told beforehand. The command `hourhand` hands it to the guardian of each command.
+    pub fn trust(&self) -> watch::Receiver<Trust> {
+        self.0.trust.clone()
     }
 
     /// Adds a line to the output that history keeps (the last 64 KiB in all, head and tail of it).

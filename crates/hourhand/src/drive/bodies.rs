@@ -3,18 +3,23 @@
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use hourhand_core::claim::Spans;
 use hourhand_core::outcome::{BodyEnd, Trigger};
 use hourhand_core::protocol::{Event, Slot, Started};
+use hourhand_core::time::Mono;
 use jiff::Timestamp;
+use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinHandle};
 use tracing::Instrument;
 
 use super::Brief;
+use crate::clock::{Clock, machine};
 use crate::failure::Failure;
-use crate::run::Run;
+use crate::run::{Beginning, Run, Trust};
 
 type Watched = std::pin::Pin<Box<dyn Future<Output = (Slot, i64, BodyEnd)> + Send>>;
 
@@ -23,11 +28,52 @@ pub(super) struct Bodies {
     watched: FuturesUnordered<Watched>,
     /// Kept from the start of a run until its end is durable: its output goes with the record.
     runs: HashMap<(Slot, i64), (Run, AbortHandle)>,
+    trust: Belief,
+}
+
+/// What the runs of one claim are told of its trust. A claim that has ended tells its runs so, and is forgotten: a later one's
+/// trust is none of theirs.
+struct Belief {
+    stop_within: Duration,
+    told: Option<(Mono, watch::Sender<Trust>)>,
+}
+
+impl Belief {
+    fn tell(&mut self, until: Option<Mono>, clock: &Clock) {
+        let trust = |until| Trust { until, stop_within: self.stop_within };
+        match (&mut self.told, until) {
+            (Some((told, _)), Some(until)) if *told == until => {}
+            (Some((told, sender)), Some(until)) => {
+                *told = until;
+                sender.send_replace(trust(clock.on_the_machine(until)));
+            }
+            (told @ None, Some(until)) => {
+                *told = Some((until, watch::Sender::new(trust(clock.on_the_machine(until)))));
+            }
+            (Some(_), None) => self.end(),
+            (None, None) => {}
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some((_, sender)) = self.told.take() {
+            sender.send_replace(Trust { until: machine(), stop_within: self.stop_within });
+        }
+    }
+
+    fn receiver(&self) -> watch::Receiver<Trust> {
+        match &self.told {
+            Some((_, sender)) => sender.subscribe(),
+            // A run starts under a claim only; without one nothing may be believed.
+            None => watch::Sender::new(Trust { until: Duration::ZERO, stop_within: self.stop_within }).subscribe(),
+        }
+    }
 }
 
 /// If the loop ends before its bodies (it does only by a bug), nothing may go on without a lock.
 impl Drop for Bodies {
     fn drop(&mut self) {
+        self.trust.end();
         for (run, task) in self.runs.values() {
             run.stop();
             task.abort();
@@ -37,14 +83,21 @@ impl Drop for Bodies {
 
 impl Bodies {
     pub(super) fn new(brief: Arc<Brief>) -> Bodies {
-        Bodies { brief, watched: FuturesUnordered::new(), runs: HashMap::new() }
+        let trust = Belief { stop_within: Spans::of(brief.settings.ttl).stop_max, told: None };
+        Bodies { brief, watched: FuturesUnordered::new(), runs: HashMap::new(), trust }
+    }
+
+    /// Tells the runs until when their locks are believed in.
+    pub(super) fn trust(&mut self, until: Option<Mono>, clock: &Clock) {
+        self.trust.tell(until, clock);
     }
 
     pub(super) fn start(&mut self, slot: Slot, occurrence: Option<Timestamp>, trigger: Trigger, started: Started) {
         let epoch = started.epoch;
         let name = self.brief.catalog.entry(slot).name.clone();
         let span = tracing::info_span!("run", job = %name, epoch);
-        let run = Run::new(name, self.brief.session.schema.clone(), occurrence, trigger, started);
+        let beginning = Beginning { scheduled_for: occurrence, trigger, started };
+        let run = Run::new(name, self.brief.session.schema.clone(), beginning, self.trust.receiver());
         let (body, given) = (self.brief.bodies[slot.0].clone(), run.clone());
         // The body is called inside the task: it may panic before its first await.
         let task = self.brief.runtime.spawn(async move { body(given).await }.instrument(span));

@@ -29,4 +29,5 @@ mod shutdown;
 mod starting;
 mod status;
 mod takeover_after_death;
+mod trust_told;
 mod windows;

@@ -1,0 +1,74 @@
+//! Commands: started under a guardian, fed with the run's facts, heard to the end, ended when the run ends.
+//!
+//! What holds, and by whom:
+//!
+//! | what happens | who ends the command | within |
+//! | --- | --- | --- |
+//! | time-out, cancel, shutdown | the guardian, told by us | SIGTERM, `stop_grace`, SIGKILL |
+//! | the lock is lost | the guardian, told by us | min(`stop_grace`, 4/5 of ttl/5) |
+//! | we are killed | the guardian: its socket closes | 1 s at most |
+//! | we are frozen, or the machine was suspended | the guardian: the deadline passes | 3/5 ttl after the last answered ping, and the grace |
+//! | the guardian is killed | the kernel the command, we its descendants | at once |
+//! | the command ends and leaves processes running | the guardian | 2 s at most |
+//!
+//! The job's own `stop_grace`, after which its task is aborted, has to be longer than the command's: see
+//! [`Command::job_stop_grace`]. If the task is aborted all the same, the socket closes and the guardian kills.
+
+mod ended;
+mod environment;
+mod output;
+mod sink;
+mod supervise;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hourhand::{Failure, Run};
+
+pub(crate) use self::output::Kept;
+use self::supervise::supervise;
+
+/// What the command wrote last may still be on its way when it has ended; a pipe that somebody keeps open is not waited for.
+pub(crate) const DRAIN_MAX: Duration = Duration::from_secs(2);
+/// Recording how a command was killed comes after killing it.
+const STOP_RESERVE: Duration = Duration::from_secs(2);
+
+/// A command to be run for a job.
+#[derive(Clone, Debug)]
+pub(crate) struct Command {
+    /// The job, by whose name each line of the output is marked.
+    pub(crate) job: String,
+    /// Program and arguments; the program is looked for in `PATH`. No shell is involved.
+    pub(crate) argv: Vec<OsString>,
+    /// Added to our own environment.
+    pub(crate) env: Vec<(OsString, OsString)>,
+    /// Where it runs; else where we do.
+    pub(crate) dir: Option<PathBuf>,
+    /// Between SIGTERM and SIGKILL.
+    pub(crate) stop_grace: Duration,
+    /// How much of the end of its output is kept for history.
+    pub(crate) output_bytes_max: usize,
+}
+
+impl Command {
+    /// What the job is to have as its `stop_grace`: the command's own, and time to see it end.
+    pub(crate) fn job_stop_grace(&self) -> Duration {
+        self.stop_grace + STOP_RESERVE
+    }
+}
+
+/// Runs a command as the body of a run: its output passes through line by line, marked with the job, and its end is kept.
+///
+/// # Errors
+///
+/// It could not be started, failed, was killed or was stopped: in words for history. Exit status 75 (EX_TEMPFAIL of sysexits.h) is
+/// an outage that was to be expected.
+pub(crate) async fn run(command: &Command, run: &Run) -> Result<(), Failure> {
+    let kept = Kept::new(command.output_bytes_max, run.clone());
+    let (outside, copies) = output::marked(&command.job, &kept)?;
+    let (_, mut no_signals) = tokio::sync::mpsc::channel(1);
+    let ended = supervise(command, run, outside, &mut no_signals).await?;
+    copies.finish(DRAIN_MAX).await;
+    ended.verdict(&kept)
+}

@@ -1,0 +1,76 @@
+//! How a command ended, in words for people.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+
+use hourhand::Failure;
+
+use super::output::Kept;
+use crate::guardian::words::Status;
+
+/// EX_TEMPFAIL of sysexits.h: try again later.
+const TEMPORARY: i32 = 75;
+
+/// What is known of a command that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ended {
+    /// How; `None`: its guardian was killed, and the command with it.
+    pub(crate) status: Option<Status>,
+}
+
+impl Ended {
+    /// As the end of a run.
+    ///
+    /// # Errors
+    ///
+    /// Anything but exit status 0.
+    pub(crate) fn verdict(self, kept: &Kept) -> Result<(), Failure> {
+        let Some(status) = self.status else {
+            return Err(Failure::unexpected("the command's guardian was killed, and the command with it"));
+        };
+        let message = match kept.last_line() {
+            Some(line) => format!("{status}: {line}"),
+            None => status.to_string(),
+        };
+        match status {
+            Status::Exited(0) => Ok(()),
+            Status::Exited(TEMPORARY) => Err(Failure::transient(message)),
+            Status::Exited(_) | Status::Killed(_) => Err(Failure::unexpected(message)),
+        }
+    }
+}
+
+/// Why a command could not be started, from the system's reason.
+pub(crate) fn why_not_started(program: &OsStr, errno: i32) -> String {
+    let error = io::Error::from_raw_os_error(errno);
+    let program = program.display();
+    let path = Path::new(program.to_string().as_str()).to_owned();
+    match error.kind() {
+        io::ErrorKind::NotFound if path.components().count() > 1 && path.exists() => {
+            format!("could not start {program}: the program named in its first line (#!) is not there")
+        }
+        io::ErrorKind::NotFound if path.components().count() > 1 => format!("could not start {program}: no such file"),
+        io::ErrorKind::NotFound => {
+            let places = std::env::var("PATH").unwrap_or_default();
+            format!("could not start {program}: no such command in PATH ({places})")
+        }
+        io::ErrorKind::PermissionDenied => format!("could not start {program}: it may not be executed"),
+        _ => format!("could not start {program}: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_is_not_there_is_told_from_one_that_may_not_be_executed() {
+        let told = |program: &str, errno| why_not_started(OsStr::new(program), errno);
+        assert!(told("nonesuch", 2).starts_with("could not start nonesuch: no such command in PATH ("));
+        assert_eq!(told("./nonesuch", 2), "could not start ./nonesuch: no such file");
+        assert_eq!(told("/etc/passwd", 13), "could not start /etc/passwd: it may not be executed");
+        assert!(told("/etc/passwd", 2).ends_with("first line (#!) is not there"));
+        assert!(told("x", 7).contains("os error 7"));
+    }
+}

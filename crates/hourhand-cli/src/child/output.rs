@@ -1,0 +1,218 @@
+//! A command's output: passed through as it comes, and the end of it kept.
+
+use std::collections::VecDeque;
+use std::io::{PipeReader, Result};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hourhand::Run;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe::Receiver;
+use tokio::task::JoinSet;
+
+use super::sink::Sink;
+use super::supervise::Outside;
+
+/// A line that is longer is passed on in pieces of this size.
+const LINE_BYTES_MAX: usize = 16 * 1024;
+/// Of the last line, in the message of a failure.
+const LAST_LINE_CHARS_MAX: usize = 300;
+
+/// The end of a run's output. Goes to the run when it is dropped: also if the body is aborted.
+#[derive(Clone)]
+pub(crate) struct Kept(Arc<Inner>);
+
+struct Inner {
+    tail: Mutex<Tail>,
+    run: Run,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let text = self.tail.get_mut().unwrap_or_else(PoisonError::into_inner).text();
+        if !text.is_empty() {
+            self.run.output(text);
+        }
+    }
+}
+
+impl Kept {
+    /// Keeps the last so many bytes for a run.
+    pub(crate) fn new(bytes_max: usize, run: Run) -> Kept {
+        let tail = Mutex::new(Tail { bytes: VecDeque::new(), bytes_max, dropped: 0 });
+        Kept(Arc::new(Inner { tail, run }))
+    }
+
+    fn add(&self, bytes: &[u8]) {
+        self.0.tail.lock().unwrap_or_else(PoisonError::into_inner).add(bytes);
+    }
+
+    /// The last line that is not empty.
+    pub(crate) fn last_line(&self) -> Option<String> {
+        let text = self.0.tail.lock().unwrap_or_else(PoisonError::into_inner).text();
+        let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+        Some(line.chars().take(LAST_LINE_CHARS_MAX).collect())
+    }
+}
+
+struct Tail {
+    bytes: VecDeque<u8>,
+    bytes_max: usize,
+    dropped: u64,
+}
+
+impl Tail {
+    fn add(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
+        let over = self.bytes.len().saturating_sub(self.bytes_max);
+        self.bytes.drain(..over);
+        self.dropped += over as u64;
+    }
+
+    /// As text: what is not UTF-8 is replaced, what was dropped is counted.
+    fn text(&mut self) -> String {
+        let bytes = self.bytes.make_contiguous();
+        // A character that was cut in two is none.
+        let whole = bytes.iter().take(3).take_while(|byte| self.dropped > 0 && **byte & 0xc0 == 0x80).count();
+        let text = String::from_utf8_lossy(&bytes[whole..]);
+        let text = text.trim_end_matches('\n');
+        match self.dropped {
+            0 => text.to_owned(),
+            dropped => format!("… {dropped} bytes before\n{text}"),
+        }
+    }
+}
+
+/// Copies under way.
+pub(crate) struct Copies(JoinSet<()>);
+
+impl Copies {
+    /// Waits for the ends of the streams, but not for ever: what escaped may keep a pipe open.
+    pub(crate) async fn finish(mut self, within: Duration) {
+        // What is left of a pipe that somebody keeps is nobody's output any more.
+        let _ = tokio::time::timeout(within, async { while self.0.join_next().await.is_some() {} }).await;
+    }
+}
+
+/// For a sidecar: nothing to read, and each line marked with its job.
+///
+/// # Errors
+///
+/// The system has no more descriptors.
+pub(super) fn marked(job: &str, kept: &Kept) -> Result<(Outside, Copies)> {
+    let mut copies = JoinSet::new();
+    let mut open = |sink| -> Result<OwnedFd> {
+        let (reading, writing) = std::io::pipe()?;
+        let (lines, kept) = (Lines::new(format!("[{job}] ")), kept.clone());
+        copies.spawn(copy_lines(receiver(reading)?, sink, lines, kept));
+        Ok(writing.into())
+    };
+    let streams = [std::fs::File::open("/dev/null")?.into(), open(Sink::Output)?, open(Sink::Error)?];
+    Ok((Outside { streams, terminal: None }, Copies(copies)))
+}
+
+fn receiver(reading: PipeReader) -> Result<Receiver> {
+    Receiver::from_owned_fd(reading.into())
+}
+
+async fn copy_lines(mut reading: Receiver, sink: Sink, mut lines: Lines, kept: Kept) {
+    let mut piece = vec![0; 8 * 1024];
+    // If it can't be read any more, that is its end.
+    while let Ok(length @ 1..) = reading.read(&mut piece).await {
+        for line in lines.take(&piece[..length]) {
+            kept.add(&line[lines.mark.len()..]);
+            // A sidecar whose own output is cut off goes on: history keeps it.
+            let _ = sink.write(line).await;
+        }
+    }
+    if let Some(line) = lines.rest() {
+        kept.add(&line[lines.mark.len()..]);
+        let _ = sink.write(line).await;
+    }
+}
+
+/// Cuts a stream into lines and marks them.
+struct Lines {
+    mark: Vec<u8>,
+    unfinished: Vec<u8>,
+}
+
+impl Lines {
+    fn new(mark: String) -> Lines {
+        Lines { mark: mark.into_bytes(), unfinished: Vec::new() }
+    }
+
+    /// The lines that are complete now, marked, and pieces of those that are too long.
+    fn take(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        let mut lines = Vec::new();
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.unfinished.extend_from_slice(part);
+            while self.unfinished.len() > LINE_BYTES_MAX {
+                let at = cut(&self.unfinished);
+                let piece: Vec<u8> = self.unfinished.drain(..at).collect();
+                lines.push(self.marked(&piece));
+            }
+            if self.unfinished.ends_with(b"\n") {
+                let line = std::mem::take(&mut self.unfinished);
+                lines.push(self.marked(&line));
+            }
+        }
+        lines
+    }
+
+    /// What came after the last line's end.
+    fn rest(&mut self) -> Option<Vec<u8>> {
+        let rest = std::mem::take(&mut self.unfinished);
+        (!rest.is_empty()).then(|| self.marked(&rest))
+    }
+
+    fn marked(&self, line: &[u8]) -> Vec<u8> {
+        let end: &[u8] = if line.ends_with(b"\n") { b"" } else { b"\n" };
+        [&self.mark, line, end].concat()
+    }
+}
+
+/// Where a line that is too long is cut: not within a character.
+fn cut(line: &[u8]) -> usize {
+    let within = |at: &usize| line[*at] & 0xc0 == 0x80;
+    (LINE_BYTES_MAX - 3..=LINE_BYTES_MAX).rev().find(|at| !within(at)).unwrap_or(LINE_BYTES_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(lines: Vec<Vec<u8>>) -> Vec<String> {
+        lines.into_iter().map(|line| String::from_utf8_lossy(&line).into_owned()).collect()
+    }
+
+    #[test]
+    fn each_line_is_marked_once_it_is_complete_and_the_last_one_at_the_end() {
+        let mut lines = Lines::new("[a] ".to_owned());
+        assert_eq!(texts(lines.take(b"one\ntw")), ["[a] one\n"]);
+        assert_eq!(texts(lines.take(b"o\n\nthree")), ["[a] two\n", "[a] \n"]);
+        assert_eq!(lines.rest().map(|rest| texts(vec![rest])), Some(vec!["[a] three\n".to_owned()]));
+        assert_eq!(lines.rest(), None);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_passed_on_in_pieces_that_cut_no_character() {
+        let mut lines = Lines::new(String::new());
+        let long = "é".repeat(LINE_BYTES_MAX);
+        let pieces = texts(lines.take(format!("x{long}\n").as_bytes()));
+        assert_eq!(pieces.concat().replace('\n', ""), format!("x{long}"));
+        assert!(pieces.len() > 1 && pieces.iter().all(|piece| piece.len() <= LINE_BYTES_MAX + 1));
+    }
+
+    #[test]
+    fn the_tail_keeps_the_end_and_counts_what_it_dropped() {
+        let mut tail = Tail { bytes: VecDeque::new(), bytes_max: 5, dropped: 0 };
+        tail.add(b"ab\n");
+        assert_eq!(tail.text(), "ab");
+        tail.add("éxyz\n".as_bytes());
+        assert_eq!(tail.text(), "… 4 bytes before\nxyz");
+        tail.add(b"\xff\xfe");
+        assert!(tail.text().ends_with("z\n\u{fffd}\u{fffd}"));
+    }
+}
