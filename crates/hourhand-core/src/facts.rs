@@ -1,9 +1,11 @@
 //! What a look into the database showed of one job.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
+use crate::job::Definition;
 use crate::outcome::Trigger;
 
 /// Who holds a job's lock.
@@ -13,6 +15,17 @@ pub struct Holder {
     pub pid: i32,
     /// What its session calls itself, where visible.
     pub application: Option<String>,
+}
+
+/// The definition that stands registered for a job, where it is not this node's: the last one registered decides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Registered {
+    /// Tells definitions apart.
+    pub fingerprint: i64,
+    /// `None`: written by a version that this one can't read.
+    pub definition: Option<Arc<Definition>>,
+    /// Of the process that registered it.
+    pub start_delay: SignedDuration,
 }
 
 /// A job's row and its surroundings at one moment. Old as soon as it is read: a start re-checks all that matters.
@@ -26,6 +39,8 @@ pub struct Facts {
     pub handled_until: Timestamp,
     /// Occurrences up to here were nobody's to run: the schedule was registered then.
     pub counts_from: Option<Timestamp>,
+    /// Another definition than this node's is the registered one.
+    pub other: Option<Registered>,
     /// The occurrence whose counters these are.
     pub open_for: Option<Timestamp>,
     /// Attempts used up by the open occurrence.
@@ -70,6 +85,7 @@ impl Facts {
             ended_epoch: 0,
             handled_until: at,
             counts_from: Some(at),
+            other: None,
             open_for: None,
             attempts: 0,
             deaths: 0,

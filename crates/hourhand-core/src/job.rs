@@ -30,7 +30,7 @@ pub enum Overlap {
 }
 
 /// The definition of a job, as a node holds it. What its body does is not known here.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Definition {
     /// Unique within a schema.
     pub name: JobName,

@@ -53,6 +53,12 @@ impl Key {
         Key::hash(namespace, &["\u{1f}group:", group.as_str()])
     }
 
+    /// The digest that keys are made of, of any text.
+    #[must_use]
+    pub fn digest(text: &str) -> Key {
+        Key::hash(None, &[text])
+    }
+
     /// The key from its halves, as `pg_locks` shows them.
     #[must_use]
     pub const fn from_halves(classid: u32, objid: u32) -> Key {

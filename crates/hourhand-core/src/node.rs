@@ -16,6 +16,7 @@
 //! no path through the lives can leave one behind. When the session ends, nothing is held, whatever the lives were.
 
 mod answers;
+mod deploys;
 mod ends;
 mod health;
 mod life;
@@ -38,6 +39,7 @@ use crate::job::Definition;
 use crate::protocol::{Action, Event, Notice, Question, Slot, Ticket};
 use crate::time::{Mono, Now, ServerClock};
 
+use deploys::registered;
 pub use health::{Health, Problem};
 use life::{Job, Life};
 use orders::Standing;
@@ -208,10 +210,17 @@ impl Node {
         (0..self.jobs.len()).map(Slot)
     }
 
+    /// The definition that decides about a job: the registered one.
+    pub fn registered<'a>(&'a self, slot: Slot, facts: &'a Facts) -> &'a Definition {
+        registered(self.job(slot), facts)
+    }
+
     /// The longest time after its instant, jitter aside, that an occurrence may wait before it is called overdue.
-    pub fn overdue_bound(&self) -> SignedDuration {
-        let bound = self.settings.start_delay + 2 * self.settings.ttl;
-        SignedDuration::try_from(bound.max(Duration::from_secs(60))).unwrap_or(SignedDuration::MAX)
+    pub fn overdue_bound(&self, facts: &Facts) -> SignedDuration {
+        let own = SignedDuration::try_from(self.settings.start_delay + 2 * self.settings.ttl);
+        let bound =
+            facts.other.as_ref().map_or_else(|| own.unwrap_or(SignedDuration::MAX), |other| self.patience(other));
+        bound.max(SignedDuration::from_secs(60))
     }
 
     fn act(&mut self, action: Action) {

@@ -48,6 +48,8 @@ pub enum SkipReason {
     Paused,
     /// It is older than may be caught up, or later than its deadline.
     TooLate,
+    /// Another definition was registered, and nobody ran it.
+    StoodDown,
 }
 
 impl SkipReason {
@@ -58,6 +60,7 @@ impl SkipReason {
             SkipReason::Overlap => "overlap",
             SkipReason::Paused => "paused",
             SkipReason::TooLate => "too_late",
+            SkipReason::StoodDown => "stood_down",
         }
     }
 }
@@ -138,7 +141,7 @@ fn too_late(job: &Definition, facts: &Facts, occurrence: Timestamp, asked: Times
 }
 
 /// The start of the next occurrence after `instant`, with the job's delay.
-fn next_start(job: &Definition, instant: Timestamp) -> Option<Timestamp> {
+pub(crate) fn next_start(job: &Definition, instant: Timestamp) -> Option<Timestamp> {
     job.schedule.next_after(instant)?.checked_add(job.delay()).ok()
 }
 

@@ -30,6 +30,10 @@ pub enum Bug {
     EvictTooSoon,
     /// A lock whose answer never came is not looked for.
     DoubtIgnored,
+    /// Whoever stands down for another definition does so for ever.
+    StandDownForEver,
+    /// A start does not ask for the definition that it rests on.
+    StartsAnyDefinition,
 }
 
 impl Bug {
@@ -40,14 +44,15 @@ impl Bug {
             Bug::UnlockBeforeEnd => &["P4", "P7"],
             Bug::EpochInMemory | Bug::EpochFromRowOnly | Bug::FenceTooWide => &["P2"],
             Bug::SkipByFinder => &["P3"],
-            Bug::DeathsForgotten => &["P8"],
+            Bug::DeathsForgotten | Bug::StandDownForEver => &["P8"],
+            Bug::StartsAnyDefinition => &["deploy"],
             Bug::PingCountedFromAnswer | Bug::CloseBeforeBodiesEnd | Bug::EvictTooSoon => &["P7"],
             Bug::DoubtIgnored => &["P1", "P8"],
         }
     }
 
     /// All of them.
-    pub const ALL: [Bug; 12] = [
+    pub const ALL: [Bug; 14] = [
         Bug::CheckBeforeLockOnly,
         Bug::CheckByHistory,
         Bug::UnlockBeforeEnd,
@@ -60,5 +65,7 @@ impl Bug {
         Bug::CloseBeforeBodiesEnd,
         Bug::EvictTooSoon,
         Bug::DoubtIgnored,
+        Bug::StandDownForEver,
+        Bug::StartsAnyDefinition,
     ];
 }

@@ -65,6 +65,8 @@ impl Plan {
 #[derive(Clone, Debug)]
 pub(crate) struct JobModel {
     pub(crate) definition: Definition,
+    /// What a deploy makes of it; often the same.
+    pub(crate) deployed: Definition,
     /// Of 1,000 bodies, while faults happen: die with their process; fail; call `complete`; ignore the word to stop; block.
     pub(crate) poison: u64,
     pub(crate) failing: u64,
@@ -76,6 +78,11 @@ pub(crate) struct JobModel {
 }
 
 impl JobModel {
+    /// Its definition in a version of the program: 0, or 1.
+    pub(crate) fn in_version(&self, version: usize) -> &Definition {
+        if version == 0 { &self.definition } else { &self.deployed }
+    }
+
     /// The job number `number` of a fleet: well-behaved, whatever happens around it.
     pub(crate) fn of(number: usize, fleet: Fleet) -> JobModel {
         let name = JobName::parse(&format!("job-{number}")).expect("a plain name");
@@ -83,7 +90,16 @@ impl JobModel {
         let mut definition = Definition::new(name.clone(), Key::of(None, &name), Schedule::every(length(fleet.every)));
         definition.jitter = length(fleet.spread);
         let body_max = (fleet.every / 2).min(Duration::from_secs(20));
-        JobModel { definition, poison: 0, failing: 0, completing: 0, deaf: 0, blocking: 0, body_max }
+        JobModel {
+            deployed: definition.clone(),
+            definition,
+            poison: 0,
+            failing: 0,
+            completing: 0,
+            deaf: 0,
+            blocking: 0,
+            body_max,
+        }
     }
 
     /// The job number `number` of a run.
@@ -98,9 +114,15 @@ impl JobModel {
         let wait = SignedDuration::from_millis(*random.pick(&[0, 2_000, 8_000]));
         definition.retry = Retry::fixed(*random.pick(&[1, 2, 3]), wait);
         definition.completes = random.chance(250);
+        let mut deployed = definition.clone();
+        if random.chance(500) {
+            let period = SignedDuration::from_secs(*random.pick(&[25_u64, 40, 60, 75]) as i64);
+            deployed.schedule = Schedule::every(period);
+        }
         let completing = if definition.completes { 900 } else { *random.pick(&[0, 300]) };
         JobModel {
             definition,
+            deployed,
             poison: *random.pick(&[0, 0, 40, 500]),
             failing: *random.pick(&[0, 100, 400]),
             completing,

@@ -23,6 +23,8 @@ pub(crate) struct Process {
     pub(crate) node: Node,
     /// The jobs that it knows, in the order of its slots.
     pub(crate) jobs: Arc<[usize]>,
+    /// The version of the program that it runs.
+    pub(crate) version: usize,
     pub(crate) born: At,
     pub(crate) life: Living,
     pub(crate) frozen_until: Option<At>,
@@ -78,6 +80,7 @@ impl Process {
             node: Node::new(settings.clone(), definitions, now),
             settings,
             jobs: Arc::from([]),
+            version: 0,
             born: at,
             life: Living::Running,
             frozen_until: None,

@@ -5,6 +5,7 @@
 //! wants such a row passes it over, or waits for it within `lock_timeout`; after waiting it reads the row again, but what it read
 //! elsewhere stays as it was when it began, as in PostgreSQL.
 
+mod definitions;
 mod fence;
 mod leases;
 mod locks;
@@ -18,6 +19,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use hourhand_core::job::Definition;
 use hourhand_core::outcome::Outcome;
 use hourhand_core::protocol::{Answer, Ordered, Question, TroubleKind};
 use jiff::{SignedDuration, Timestamp};
@@ -38,6 +40,8 @@ pub(crate) struct Backend {
     pub(crate) ttl: Duration,
     /// The jobs that its node's slots stand for.
     pub(crate) jobs: Arc<[usize]>,
+    /// The version of the program that it runs.
+    pub(crate) version: usize,
     /// Its node takes leases, signed with this, instead of locks.
     pub(crate) token: Option<u64>,
     /// When it began a statement last.
@@ -52,7 +56,7 @@ impl Backend {
     /// A session of a process, just opened.
     pub(crate) fn of(process: usize, application: Arc<str>, jobs: Arc<[usize]>, (ttl, at): (Duration, At)) -> Backend {
         let queue = VecDeque::new();
-        Backend { process, application, ttl, jobs, token: None, begun: at, heard: at, queue, busy: false }
+        Backend { process, application, ttl, jobs, version: 0, token: None, begun: at, heard: at, queue, busy: false }
     }
 
     /// A session that is not hourhand's.
@@ -115,14 +119,50 @@ pub(crate) enum Cause {
 /// What happened on the server: for the checks.
 #[derive(Clone, Debug)]
 pub(crate) enum Note {
-    Started { job: usize, epoch: i64, before: i64, occurrence: Option<Timestamp>, repeated: bool, handled: bool },
-    Ended { job: usize, epoch: i64, outcome: Outcome, completed: bool },
-    Settled { job: usize, died: bool, gave_up: bool, scheduled: bool },
-    Skipped { job: usize, by: Option<i64> },
-    Unlocked { pid: i32, lock: Lock, open_run: Option<i64> },
-    SessionGone { pid: i32, process: usize, cause: Cause, locks: Vec<Lock> },
-    Committed { tx: Tx, row_epoch: i64 },
-    NotifyFree { key: i64, from: i32 },
+    Started {
+        job: usize,
+        epoch: i64,
+        before: i64,
+        occurrence: Option<Timestamp>,
+        repeated: bool,
+        handled: bool,
+        foreign: bool,
+    },
+    Ended {
+        job: usize,
+        epoch: i64,
+        outcome: Outcome,
+        completed: bool,
+    },
+    Settled {
+        job: usize,
+        died: bool,
+        gave_up: bool,
+        scheduled: bool,
+    },
+    Skipped {
+        job: usize,
+        by: Option<i64>,
+    },
+    Unlocked {
+        pid: i32,
+        lock: Lock,
+        open_run: Option<i64>,
+    },
+    SessionGone {
+        pid: i32,
+        process: usize,
+        cause: Cause,
+        locks: Vec<Lock>,
+    },
+    Committed {
+        tx: Tx,
+        row_epoch: i64,
+    },
+    NotifyFree {
+        key: i64,
+        from: i32,
+    },
 }
 
 /// The server.
@@ -143,6 +183,8 @@ pub(crate) struct Server {
     pub(crate) keys: Vec<i64>,
     by_key: HashMap<i64, usize>,
     pub(crate) lookbacks: Vec<SignedDuration>,
+    /// Each job's definition in each version of the program.
+    pub(crate) definitions: Vec<[Arc<Definition>; 2]>,
     /// No room for another lock.
     pub(crate) out_of_locks: bool,
     pub(crate) notes: Vec<Note>,
@@ -154,8 +196,9 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn new(keys: Vec<i64>, bug: Option<Bug>) -> Server {
-        let jobs = keys.len();
+    pub(crate) fn new(definitions: Vec<[Arc<Definition>; 2]>, bug: Option<Bug>) -> Server {
+        let jobs = definitions.len();
+        let keys: Vec<i64> = definitions.iter().map(|[first, _]| first.key.0).collect();
         let by_key = keys.iter().enumerate().map(|(job, key)| (*key, job)).collect();
         Server {
             up: true,
@@ -169,6 +212,7 @@ impl Server {
             held_up: BTreeMap::new(),
             keys,
             by_key,
+            definitions,
             lookbacks: vec![SignedDuration::ZERO; jobs],
             out_of_locks: false,
             notes: Vec::new(),
@@ -239,7 +283,8 @@ impl Server {
         }
         match &request.question {
             Question::Migrate => Execution::Done(Answer::Migrated),
-            Question::Register => self.register(&jobs, at),
+            Question::Register { replace } => self.register(pid, (&jobs, *replace), at),
+            Question::StandUp(seen) => self.stand_up(pid, &jobs, seen),
             Question::Look(slots) => self.look(pid, &jobs, slots, at),
             Question::TryLocks(slots) => self.try_locks(pid, &jobs, slots),
             Question::TryWatches(slots) => self.try_watches(pid, &jobs, slots),
@@ -275,13 +320,5 @@ impl Server {
         self.row_locks.clear();
         self.waiting.clear();
         self.held_up.clear();
-    }
-
-    fn register(&mut self, jobs: &[usize], at: At) -> Execution {
-        let now = self.now(at);
-        for job in jobs {
-            self.store.rows.entry(*job).or_insert_with(|| Row::registered(now));
-        }
-        Execution::Done(Answer::Registered(Vec::new()))
     }
 }

@@ -126,6 +126,10 @@ pub(crate) enum Happening {
     Restarted {
         machine: usize,
     },
+    /// A machine of a deploy is taken away.
+    Withdrawn {
+        process: usize,
+    },
     /// The server is up again.
     ServerUp,
     /// A stranger lets a lock go, or ends its transaction.
@@ -144,6 +148,9 @@ pub(crate) enum Happening {
     /// A look at everything that only time can show.
     Glance,
 }
+
+/// Machines that come with a deploy, run its version for a while, and are gone for good.
+pub(crate) const CANARIES: usize = 3;
 
 #[derive(Debug)]
 struct Entry {
@@ -186,6 +193,8 @@ pub(crate) struct World {
     /// The process of each machine, and the jobs that its processes know.
     pub(crate) machines: Vec<usize>,
     pub(crate) knows: Vec<Arc<[usize]>>,
+    /// The version of the program that each runs.
+    pub(crate) versions: Vec<usize>,
     pub(crate) bodies: BTreeMap<u64, Body>,
     pub(crate) faults: Faults,
     pub(crate) quiet: bool,
@@ -210,12 +219,12 @@ impl World {
         let ttl = if plan.fleet.is_some() { 15 } else { *random.pick(&[5, 5, 10, 15]) };
         let ttl = Duration::from_secs(ttl);
         let leasing = if plan.fleet.is_some() { 0 } else { *random.pick(&[0, 0, 0, 0, 500, 1_000]) };
-        let keys = jobs.iter().map(|job| job.definition.key.0).collect();
-        let server = Server::new(keys, plan.bug);
+        let versions = |job: &JobModel| [job.in_version(0).clone().into(), job.in_version(1).clone().into()];
+        let server = Server::new(jobs.iter().map(versions).collect(), plan.bug);
         let all: Arc<[usize]> = (0..plan.jobs).collect();
-        let knows = (0..plan.nodes)
-            .map(|machine| if plan.fleet.is_some() { all.clone() } else { known_jobs(machine, plan.jobs, &mut random) })
-            .collect();
+        let known =
+            |machine| if plan.fleet.is_some() { all.clone() } else { known_jobs(machine, plan.jobs, &mut random) };
+        let knows = (0..plan.nodes).map(known).chain((0..CANARIES).map(|_| all.clone())).collect();
         let faults = Faults::new(&plan, &mut random);
         let mut world = World {
             random,
@@ -224,7 +233,8 @@ impl World {
             leasing,
             server,
             processes: Vec::new(),
-            machines: vec![usize::MAX; plan.nodes],
+            machines: vec![usize::MAX; plan.nodes + CANARIES],
+            versions: vec![0; plan.nodes + CANARIES],
             knows,
             bodies: BTreeMap::new(),
             faults,
@@ -335,6 +345,7 @@ impl World {
             Happening::TxIdle { tx } => self.tx_idle(tx),
             Happening::Thawed { process } => self.thawed(process),
             Happening::Restarted { machine } => self.restarted(machine),
+            Happening::Withdrawn { process } => self.kill(process, false),
             Happening::ServerUp => self.server_up(),
             Happening::StrangerDone { pid } => self.end_session(pid, Cause::Client),
             Happening::StrangerTxDone { tx } => self.server.abort(tx),

@@ -19,7 +19,7 @@ use crate::drive::{Brief, Command, FirstTrouble};
 use crate::error::Error;
 use crate::job::{Body, Job};
 use crate::pg::conninfo::{Conninfo, Environment};
-use crate::pg::{Catalog, Entry, Schema, SessionSettings, Signature, Statements};
+use crate::pg::{Catalog, Entry, Schema, SessionSettings, Signature, Statements, definition};
 use crate::scheduler::{Handle, Scheduler};
 use crate::thread::{self, Identity};
 
@@ -290,7 +290,9 @@ impl SchedulerBuilder {
             signature: signature(self.exclusion, self.ttl),
             application_name: application_name(&node, self.ttl),
         };
-        let catalog = Arc::new(Catalog { entries: definitions.iter().map(entry).collect(), node });
+        let start_delay = SignedDuration::try_from(self.start_delay).unwrap_or(SignedDuration::MAX);
+        let catalog =
+            Arc::new(Catalog { entries: definitions.iter().map(|job| entry(job, start_delay)).collect(), node });
         Ok((Brief { settings, definitions, bodies, catalog, session, runtime }, identity))
     }
 }
@@ -322,30 +324,13 @@ fn define(jobs: Vec<Job>, namespace: Option<&Namespace>, complaints: &mut Vec<St
     defined
 }
 
-fn entry(definition: &Definition) -> Entry {
-    let schedule = &definition.schedule;
-    let body = serde_json::json!({
-        "schedule": schedule.to_string(),
-        "time_zone": schedule.time_zone(),
-        "jitter": definition.jitter.as_secs_f64(),
-        "catch_up": format!("{:?}", definition.catch_up).to_lowercase(),
-        "catch_up_window": definition.catch_up_window.map(|length| length.as_secs_f64()),
-        "deadline": definition.deadline.map(|length| length.as_secs_f64()),
-        "overlap": format!("{:?}", definition.overlap).to_lowercase(),
-        "window_max": definition.window_max.map(|length| length.as_secs_f64()),
-        "lookback": definition.lookback.as_secs_f64(),
-        "initial_window": definition.initial_window.as_secs_f64(),
-        "timeout": definition.timeout.map(|length| length.as_secs_f64()),
-        "stop_grace": definition.stop_grace.as_secs_f64(),
-        "retry_attempts": definition.retry.attempts,
-        "retry_backoff": definition.retry.backoff.as_secs_f64(),
-        "completes": definition.completes,
-        "retention": definition.retention.as_secs_f64(),
-    });
+fn entry(definition: &Definition, start_delay: SignedDuration) -> Entry {
+    let body = definition::write(definition, start_delay);
     Entry {
         name: definition.name.to_string(),
         key: definition.key,
-        body: body.to_string(),
+        fingerprint: definition::fingerprint(&body),
+        body,
         lookback_seconds: definition.lookback.as_secs_f64(),
         initial_window_seconds: definition.initial_window.as_secs_f64(),
         retention_seconds: definition.retention.as_secs_f64(),

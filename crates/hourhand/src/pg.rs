@@ -5,6 +5,7 @@
 mod ask;
 mod catalog;
 pub(crate) mod conninfo;
+pub(crate) mod definition;
 mod end;
 mod lease;
 mod line;

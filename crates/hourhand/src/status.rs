@@ -94,10 +94,10 @@ pub(crate) fn jobs(node: &Node, now: Timestamp, facts: &[Option<Facts>]) -> Vec<
 }
 
 fn job(node: &Node, now: Timestamp, slot: Slot, facts: &Facts) -> JobStatus {
-    let definition = node.definition(slot);
+    let definition = node.registered(slot, facts);
     JobStatus {
         job: definition.name.to_string(),
-        overdue: overdue(definition, facts, now, node.overdue_bound()),
+        overdue: overdue(definition, facts, now, node.overdue_bound(facts)),
         ..shown(&definition.schedule, now, facts)
     }
 }

@@ -19,7 +19,8 @@ impl Node {
             (Question::Migrate, Answer::MigrationBusy) => {
                 self.session.quiet_until = now.mono + spread(Duration::from_millis(200), self.draw());
             }
-            (Question::Register, Answer::Registered(others)) => self.registered(now, others),
+            (Question::Register { .. }, Answer::Registered(others)) => self.registration_done(now, others),
+            (Question::StandUp(jobs), Answer::StoodUp(done)) => self.stood_up(now, jobs, done),
             (Question::Look(slots), Answer::Looked { now: server, facts }) => {
                 self.served(now);
                 self.look_sent = at;
@@ -81,9 +82,10 @@ impl Node {
         }
     }
 
-    fn registered(&mut self, now: Now, others: Vec<Slot>) {
+    fn registration_done(&mut self, now: Now, others: Vec<Slot>) {
         self.served(now);
         self.session.registered = true;
+        self.session.registered_before = true;
         for slot in self.slots() {
             let other = others.contains(&slot);
             if other && !self.job(slot).other_key {

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::deploys::registered;
 use super::{Node, Now};
 use crate::occurrence::overdue;
 use crate::protocol::{Slot, Trouble};
@@ -47,7 +48,7 @@ impl Node {
         for slot in self.slots() {
             let job = self.job(slot);
             let late = job.facts.as_ref().zip(at).is_some_and(|(facts, at)| {
-                job.going().is_none() && overdue(&job.definition, facts, at, self.overdue_bound())
+                job.going().is_none() && overdue(registered(job, facts), facts, at, self.overdue_bound(facts))
             });
             let found = [
                 late.then_some(Problem::Overdue(slot)),

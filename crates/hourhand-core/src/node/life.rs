@@ -30,6 +30,14 @@ pub(super) struct Job {
     pub(super) stuck: Option<i64>,
     /// Registered under another key by somebody else: not run here.
     pub(super) other_key: bool,
+    /// Another definition is the registered one, and that has been said.
+    pub(super) stood_down: bool,
+    /// That definition (by its fingerprint) is to be replaced: nobody runs it.
+    pub(super) stand_up: Option<i64>,
+    /// It could not be replaced: not tried again at the speed of the line.
+    pub(super) not_up: Option<i64>,
+    /// What came due meanwhile is passed over because of that.
+    pub(super) stood_up: bool,
     /// Said already: a session that is not ours holds the lock; the row is locked.
     pub(super) said_foreign: Option<i32>,
     pub(super) said_may_not: Option<i32>,
@@ -168,6 +176,10 @@ impl Job {
             unrecorded: None,
             stuck: None,
             other_key: false,
+            stood_down: false,
+            stand_up: None,
+            not_up: None,
+            stood_up: false,
             said_foreign: None,
             said_may_not: None,
             maintained_at: None,

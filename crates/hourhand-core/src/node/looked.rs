@@ -15,7 +15,7 @@ use crate::time::Mono;
 /// A lock held by nobody's run is looked at again for this long: a start or an end may be under way.
 const RECHECK_FOR: Duration = Duration::from_secs(1);
 /// Who waits for a lock without watching it looks again after half of this to the whole.
-const LOOK_AGAIN: Duration = Duration::from_secs(40);
+pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(40);
 /// Between two such looks.
 const RECHECK_EVERY: Duration = Duration::from_millis(50);
 
@@ -108,6 +108,7 @@ impl Node {
         if facts.holder.is_none() || facts.running {
             self.job_mut(slot).said_foreign = None;
         }
+        self.definition_looked_at(slot, facts);
         let by_hand = self.look_for_tickets(now, slot, facts);
         let life = &self.job(slot).life;
         match life {
@@ -146,6 +147,12 @@ impl Node {
     /// No run of ours, no lock of ours.
     fn idle_looked_at(&mut self, now: Now, slot: Slot, facts: &Facts, by_hand: bool) {
         let held = facts.holder.is_some();
+        let replaces = self.replaces(now, slot, facts);
+        let not_up = self.job_mut(slot).not_up.take();
+        if replaces.is_some() && replaces != not_up {
+            self.job_mut(slot).stand_up = replaces;
+            return self.live(slot, Life::Due);
+        }
         match wish(self.decide(now, slot, facts), by_hand && !held) {
             Ok(_) if held => self.contend(now, slot, facts),
             Ok(wish) => self.live(slot, Life::Wanted(intent(wish, facts))),
@@ -160,6 +167,9 @@ impl Node {
         let Some(server) = self.clock.estimate(now) else { return Decision::NotYet(None) };
         if self.shutting_down() {
             return Decision::NotYet(None);
+        }
+        if facts.other.is_some() {
+            return Decision::NotYet(self.stands_down_until(slot, facts, server));
         }
         let delayed = (self.began + self.settings.start_delay) - now.mono;
         match decide(&job.definition, facts, server) {

@@ -90,9 +90,9 @@ impl Node {
             return None;
         }
         if !self.session.registered && !self.shutting_down() {
-            let first =
-                if self.settings.migrate && !self.session.migrated { Question::Migrate } else { Question::Register };
-            return Some(first);
+            let migrate = self.settings.migrate && !self.session.migrated;
+            let register = Question::Register { replace: !self.session.registered_before };
+            return Some(if migrate { Question::Migrate } else { register });
         }
         if let Some(order) = self.order() {
             return Some(order);
@@ -105,6 +105,7 @@ impl Node {
             return Some(question);
         }
         self.let_go()
+            .or_else(|| self.stand_up())
             .or_else(|| self.settle_or_start(now.mono))
             .or_else(|| self.take(now.mono))
             .or_else(|| self.prune(now.mono))

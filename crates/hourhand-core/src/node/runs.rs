@@ -9,6 +9,7 @@ use super::{Node, Now};
 use crate::backoff::spread;
 use crate::claim::ClaimEvent;
 use crate::occurrence::Skip;
+use crate::occurrence::SkipReason;
 use crate::outcome::{StopReason, Trigger};
 use crate::protocol::{Action, Notice, Proof, Slot, Start, StartAnswer, Started, Trouble, TroubleKind};
 use crate::time::Mono;
@@ -115,6 +116,7 @@ impl Node {
             trigger,
             skipped: skip.map_or(0, |skip| skip.count),
             skipped_for: skip.map(|skip| skip.newest),
+            reason: if self.job(slot).stood_up { SkipReason::StoodDown } else { SkipReason::Coalesced },
             window_end: due.and_then(|due| due.window_end),
         }
     }
@@ -170,6 +172,7 @@ impl Node {
         let timeout = self.job(slot).definition.timeout;
         let times_out_at = timeout.and_then(|length| Duration::try_from(length).ok()).map(|length| now.mono + length);
         self.job_mut(slot).said_row_locked = false;
+        self.job_mut(slot).stood_up &= occurrence.is_none();
         self.live(slot, Life::Running(Going { run: run.clone(), occurrence, trigger, times_out_at, stop: None }));
         self.say(Notice::RunStarted { slot, epoch, trigger, occurrence, takeover, skipped });
         self.act(Action::StartBody { slot, occurrence, trigger, run });

@@ -22,6 +22,8 @@ pub(super) struct Session {
     /// The schema was made (if this node makes it), the definitions are registered.
     pub(super) migrated: bool,
     pub(super) registered: bool,
+    /// They were once: what is registered otherwise since is newer.
+    pub(super) registered_before: bool,
     /// An acquisition may have taken what nobody knows of.
     pub(super) doubt: bool,
     /// A look was answered since history was pruned last: a visit, of which pruning may be the end.
@@ -54,6 +56,7 @@ impl Session {
             state: State::Closed { retry_at: Mono::default() },
             migrated: false,
             registered: false,
+            registered_before: false,
             doubt: false,
             visited: false,
             quiet_until: Mono::default(),
@@ -172,6 +175,7 @@ impl Node {
     pub(super) fn nothing_held(&mut self, now: Now, why: &str) -> bool {
         let mut bodies_told = false;
         for slot in self.active.clone() {
+            self.job_mut(slot).stand_up = None;
             let held = std::mem::take(&mut self.job_mut(slot).holds);
             let lost = self.job(slot).going().filter(|_| held.lock).map(|going| going.run.epoch);
             if let Some(epoch) = lost {
@@ -271,7 +275,11 @@ impl Node {
             // The way is not freed, then; the next refusal asks again.
             Question::Maintain(slots) => self.obstacles_seen(now, slots, Vec::new()),
             Question::Unblock(slot) => self.blocker_seen(now, slot, None),
-            Question::Migrate | Question::Register | Question::Look(_) | Question::Order(..) => {
+            Question::StandUp(jobs) => {
+                self.not_stood_up(&jobs);
+                self.visit_refused(now, trouble);
+            }
+            Question::Migrate | Question::Register { .. } | Question::Look(_) | Question::Order(..) => {
                 self.visit_refused(now, trouble);
             }
         }

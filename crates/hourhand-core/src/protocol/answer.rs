@@ -86,6 +86,8 @@ pub enum Answer {
     MigrationBusy,
     /// Registered, but for these jobs, which stand under another key.
     Registered(Vec<Slot>),
+    /// Registered, or not: by now another definition stands there. One entry a job.
+    StoodUp(Vec<bool>),
     /// What the look showed; `None`: no such row.
     Looked {
         /// The server's time.

@@ -21,6 +21,15 @@ pub enum Notice {
     SessionShared,
     /// A job is registered under another key; this node does not run it.
     OtherKey(Slot),
+    /// Another definition was registered after this node's: it runs the job no more, while that one's occurrences are run.
+    StoodDown(Slot),
+    /// This node runs the job again. `overdue`: nobody ran the other definition, and this one is registered in its place.
+    StoodUp {
+        /// The job.
+        slot: Slot,
+        /// Whether so; else its definition was registered by another process.
+        overdue: bool,
+    },
     /// A run began.
     RunStarted {
         /// Its job.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::Slot;
-use crate::occurrence::Skip;
+use crate::occurrence::{Skip, SkipReason};
 use crate::outcome::{Trigger, Verdict};
 
 /// What the node asks of its session.
@@ -11,8 +11,14 @@ use crate::outcome::{Trigger, Verdict};
 pub enum Question {
     /// Make or upgrade the schema.
     Migrate,
-    /// Register the definitions of all jobs.
-    Register,
+    /// Register the definitions of all jobs. `replace`: this process begins, and what is registered otherwise is older; else only
+    /// what is missing is registered.
+    Register {
+        /// Whether to.
+        replace: bool,
+    },
+    /// Register this node's definitions in place of these others (by their fingerprints), with the same floor: nobody runs them.
+    StandUp(Vec<(Slot, i64)>),
     /// Read all that a decision needs.
     Look(Vec<Slot>),
     /// Try the locks.
@@ -89,6 +95,8 @@ pub struct Start {
     pub skipped: u64,
     /// The newest of them.
     pub skipped_for: Option<Timestamp>,
+    /// Why.
+    pub reason: SkipReason,
     /// Its window ends here at the latest.
     pub window_end: Option<Timestamp>,
 }

@@ -79,6 +79,11 @@ fn a_lease_outlives_its_connection_and_runs_out_without_one() {
 }
 
 #[test]
+fn a_node_stands_down_for_a_newer_definition_and_up_again() {
+    golden::check::<World>("node_deploys.txt");
+}
+
+#[test]
 fn a_body_is_stopped_in_time_and_a_shutdown_drains() {
     golden::check::<World>("node_stopping.txt");
 }

@@ -79,8 +79,8 @@ impl World {
         for job in 0..self.jobs.len() {
             let bound = SignedDuration::try_from(BOUND).unwrap_or(SignedDuration::MAX);
             let facts = self.server.facts(job, 0, self.now);
-            let definition = &self.jobs[job].definition;
-            let late = facts.as_ref().is_none_or(|facts| overdue(definition, facts, now, bound));
+            let definition = self.server.registered(job);
+            let late = facts.as_ref().is_none_or(|facts| overdue(&definition, facts, now, bound));
             self.checks.require(!late, self.now, || format!("P8: job {job} is overdue when all is quiet: {facts:?}"));
         }
         self.check_leases_at_the_end();

@@ -44,12 +44,15 @@ impl World {
     fn check_note(&mut self, note: Note) {
         let now = self.now;
         match note {
-            Note::Started { job, epoch, before, occurrence, repeated, handled } => {
+            Note::Started { job, epoch, before, occurrence, repeated, handled, foreign } => {
                 let fresh = epoch > before && !self.checks.runs.contains_key(&(job, epoch));
                 self.checks
                     .require(fresh, now, || format!("P2: epoch {epoch} of job {job} is not a new one ({before})"));
                 self.checks.require(!repeated && !handled, now, || {
                     format!("P1: run {epoch} of job {job} repeats {occurrence:?}, which is handled")
+                });
+                self.checks.require(!foreign, now, || {
+                    format!("deploy: run {epoch} of job {job} is for {occurrence:?}, which the registered definition has not")
                 });
                 self.checks.runs.insert((job, epoch), occurrence);
                 self.checks.newest[job] = epoch;

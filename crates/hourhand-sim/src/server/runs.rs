@@ -83,7 +83,13 @@ impl Server {
         if !owned {
             return StartAnswer::NotOwned;
         }
-        if !self.may_run(pid, job, now) || self.row_locked(job) || !self.may_start(job, row, start, (seen, now)) {
+        let defined = start.occurrence.is_none() || self.own_definition(pid, job) == Some(row.version);
+        let as_defined = defined || self.bug == Some(Bug::StartsAnyDefinition);
+        if !self.may_run(pid, job, now)
+            || self.row_locked(job)
+            || !as_defined
+            || !self.may_start(job, row, start, (seen, now))
+        {
             return StartAnswer::NotStarted;
         }
         let (before, handled) = (row.epoch, start.occurrence.is_some_and(|occurrence| row.handled_until >= occurrence));
@@ -119,7 +125,8 @@ impl Server {
         if start.skipped > 0 {
             self.notes.push(Note::Skipped { job, by: Some(epoch) });
         }
-        self.notes.push(Note::Started { job, epoch, before, occurrence: start.occurrence, repeated, handled });
+        let (occurrence, foreign) = (start.occurrence, self.is_foreign(job, start.occurrence));
+        self.notes.push(Note::Started { job, epoch, before, occurrence, repeated, handled, foreign });
         StartAnswer::Started(run)
     }
 

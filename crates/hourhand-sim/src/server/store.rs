@@ -30,7 +30,8 @@ pub(crate) struct Row {
     pub(crate) attempts: u32,
     pub(crate) deaths: u32,
     pub(crate) not_before: Option<Timestamp>,
-    /// From the definition's row.
+    /// From the definition's row: which one, and since when it counts.
+    pub(crate) version: usize,
     pub(crate) counts_from: Timestamp,
     /// From the pause's row.
     pub(crate) paused: bool,
@@ -41,7 +42,7 @@ pub(crate) struct Row {
 
 impl Row {
     /// As registration leaves it.
-    pub(crate) fn registered(now: Timestamp) -> Row {
+    pub(crate) fn registered(now: Timestamp, version: usize) -> Row {
         Row {
             epoch: 0,
             node: None,
@@ -62,6 +63,7 @@ impl Row {
             attempts: 0,
             deaths: 0,
             not_before: None,
+            version,
             counts_from: now,
             paused: false,
             resumed_at: None,

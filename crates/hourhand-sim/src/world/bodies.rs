@@ -51,7 +51,7 @@ impl World {
         if let Some(occurrence) = row.and_then(|row| row.scheduled_for)
             && (run.attempt, run.takeover) == (1, 0)
         {
-            let due = occurrence + self.jobs[job].definition.delay();
+            let due = occurrence + self.server.registered(job).delay();
             self.scale.began((self.server.now(self.now) - due).try_into().unwrap_or_default());
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hourhand_core::protocol::{Event, Question, Ticket};
 use jiff::SignedDuration;
 
-use super::{Happening, World};
+use super::{CANARIES, Happening, World};
 use crate::plan::Plan;
 use crate::process::{Line, Living};
 use crate::random::Random;
@@ -62,9 +62,10 @@ enum Fault {
     ForeignLock,
     LockRow,
     WakeInVain,
+    Canary,
 }
 
-const FAULTS: [Fault; 32] = [
+const FAULTS: [Fault; 33] = [
     Fault::Kill,
     Fault::Kill,
     Fault::Freeze,
@@ -97,17 +98,19 @@ const FAULTS: [Fault; 32] = [
     Fault::LockRow,
     Fault::LockRow,
     Fault::WakeInVain,
+    Fault::Canary,
 ];
 
 impl Faults {
     pub(crate) fn new(plan: &Plan, random: &mut Random) -> Faults {
         let never = At::default();
+        let machines = plan.nodes + CANARIES;
         Faults {
             every: Duration::from_secs(*random.pick(&[4, 10, 30])),
             until: never + plan.quiet_from(),
-            cut: vec![never; plan.nodes],
-            cuts: vec![0; plan.nodes],
-            slow: vec![never; plan.nodes],
+            cut: vec![never; machines],
+            cuts: vec![0; machines],
+            slow: vec![never; machines],
             heavy_until: never,
             crowded_until: never,
             stepped_at: None,
@@ -183,9 +186,21 @@ impl World {
             Fault::Cancel => self.cancel(),
             Fault::ForeignLock => self.foreign_lock(),
             Fault::LockRow => self.lock_row(),
+            Fault::Canary => self.canary(),
             Fault::Kill | Fault::Freeze | Fault::UnlockAll | Fault::StepWall => self.process_fault(fault, process),
             Fault::Trigger | Fault::Status | Fault::Replace | Fault::WakeInVain => self.request(fault, process),
         }
+    }
+
+    /// A machine with the other version begins, and is taken away after a while.
+    fn canary(&mut self) {
+        let Some(machine) = (self.plan.nodes..self.machines.len()).find(|at| self.machines[*at] == usize::MAX) else {
+            return;
+        };
+        self.versions[machine] = 1;
+        self.restarted(machine);
+        let until = self.lasts(200, 90_000);
+        self.at(until, Happening::Withdrawn { process: self.machines[machine] });
     }
 
     fn process_fault(&mut self, fault: Fault, process: Option<usize>) {

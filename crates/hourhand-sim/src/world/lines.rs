@@ -59,7 +59,9 @@ impl World {
         }
         let (name, jobs) = (self.processes[process].name.clone(), self.processes[process].jobs.clone());
         let token = self.processes[process].leases().then_some(process as u64);
-        let pid = self.server.open(Backend { token, ..Backend::of(process, name, jobs, (self.ttl, self.now)) });
+        let version = self.processes[process].version;
+        let pid =
+            self.server.open(Backend { token, version, ..Backend::of(process, name, jobs, (self.ttl, self.now)) });
         self.scale.connected(self.now, self.server.backends.len());
         if let Some(former) = self.processes[process].former.filter(|_| end_former) {
             self.end_session(former, Cause::Former);

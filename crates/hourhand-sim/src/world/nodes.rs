@@ -10,8 +10,11 @@ use crate::process::{Line, Living, Process};
 use crate::server::Lock;
 
 impl World {
-    /// A machine starts a process (again).
+    /// A machine starts a process (again), one of a deploy only once.
     pub(super) fn restarted(&mut self, machine: usize) {
+        if machine >= self.plan.nodes && self.machines[machine] != usize::MAX {
+            return;
+        }
         let generation = self.processes.iter().filter(|process| process.machine == machine).count();
         let settings = if self.plan.fleet.is_some() {
             Process::settings_of_a_fleet(self.ttl, &mut self.random)
@@ -20,9 +23,14 @@ impl World {
             Process::settings(self.ttl, leases, &mut self.random)
         };
         let jobs = self.knows[machine].clone();
-        let definitions = jobs.iter().map(|job| self.jobs[*job].definition.clone()).collect();
+        if !self.quiet && self.plan.fleet.is_none() && self.random.chance(60) {
+            self.versions[machine] = 1 - self.versions[machine];
+        }
+        let version = self.versions[machine];
+        let definitions = jobs.iter().map(|job| self.jobs[*job].in_version(version).clone()).collect();
         let mut process = Process::new(machine, generation, settings, definitions, self.now);
         process.jobs = jobs;
+        process.version = version;
         let off = self.random.below(20_000).cast_signed() - 10_000;
         process.wall_off = jiff::SignedDuration::from_millis(if self.random.chance(300) { off } else { off / 1_000 });
         self.machines[machine] = self.processes.len();
@@ -162,7 +170,8 @@ fn brief(event: &Event) -> String {
 pub(crate) fn name_of(question: &Question) -> &'static str {
     match question {
         Question::Migrate => "migrate",
-        Question::Register => "register",
+        Question::Register { .. } => "register",
+        Question::StandUp(_) => "stand up",
         Question::Look(_) => "look",
         Question::TryLocks(_) => "try locks",
         Question::TryWatches(_) => "try watches",

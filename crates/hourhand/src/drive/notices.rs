@@ -28,6 +28,17 @@ pub(super) fn say(notice: Notice, catalog: &Catalog) {
             job = job(slot),
             "the job is registered under another key: one schema serves one namespace; not run by this node"
         ),
+        Notice::StoodDown(slot) => info!(
+            job = job(slot),
+            "another definition of the job was registered since: it decides, and this node runs the job no more"
+        ),
+        Notice::StoodUp { slot, overdue: true } => warn!(
+            job = job(slot),
+            "nobody runs the definition that was registered last: this node's is registered in its place, and it runs the job again"
+        ),
+        Notice::StoodUp { slot, overdue: false } => {
+            info!(job = job(slot), "this node's definition is the registered one again: it runs the job");
+        }
         notice @ (Notice::RunStarted { .. } | Notice::RunEnded { .. } | Notice::RunSuperseded { .. }) => {
             say_of_a_run(notice, catalog);
         }

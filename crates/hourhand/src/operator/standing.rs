@@ -1,11 +1,11 @@
 //! How a job stands: its row, its locks and the definition that is registered for it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hourhand_core::facts::Facts;
 use hourhand_core::job::Definition;
 use hourhand_core::key::Key;
-use hourhand_core::name::JobName;
 use hourhand_core::occurrence::{orphaned, overdue};
 use hourhand_core::protocol::Trouble;
 use hourhand_core::schedule::Schedule;
@@ -16,8 +16,8 @@ use tokio_postgres::types::Type;
 
 use super::Operator;
 use crate::error::Error;
-use crate::pg::Param;
 use crate::pg::row::{facts, get, instant, instant_or_none};
+use crate::pg::{Param, definition};
 use crate::status::{JobStatus, Paused, shown};
 
 /// What is overdue is so after this long at least.
@@ -101,11 +101,9 @@ impl Standing {
         }
     }
 
-    /// What is registered, as far as it decides when the job is due; none if this version can't read it.
-    pub(crate) fn definition(&self) -> Option<Definition> {
-        let schedule = Schedule::parse(self.body["schedule"].as_str()?, self.body["time_zone"].as_str()?).ok()?;
-        let name = JobName::parse(&self.name).ok()?;
-        Some(Definition { jitter: self.length("jitter"), ..Definition::new(name, self.key, schedule) })
+    /// What is registered; none if this version can't read it.
+    pub(crate) fn definition(&self) -> Option<Arc<Definition>> {
+        definition::read(&self.name, self.key, 0, &self.body.to_string()).definition
     }
 
     /// Nobody seems to care for it any more.

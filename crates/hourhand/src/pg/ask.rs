@@ -46,7 +46,8 @@ impl Session {
     ) -> Result<Answer, Trouble> {
         match question {
             Question::Migrate => super::migrate::migrate(&self.client, &self.schema).await,
-            Question::Register => self.register(catalog).await,
+            Question::Register { replace } => self.register(catalog, *replace).await,
+            Question::StandUp(jobs) => self.stand_up(catalog, jobs).await,
             Question::Look(slots) => self.look(catalog, slots).await,
             Question::TryLocks(slots) => match &self.signature {
                 Some(signature) => self.take_leases(catalog, slots, signature).await,
@@ -89,17 +90,20 @@ impl Session {
         self.signature.as_ref().map(|signature| signature.token.as_str())
     }
 
-    async fn register(&self, catalog: &Catalog) -> Result<Answer, Trouble> {
+    async fn register(&self, catalog: &Catalog, replace: bool) -> Result<Answer, Trouble> {
         let entries = &catalog.entries;
         let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         let keys: Vec<i64> = entries.iter().map(|entry| entry.key.0).collect();
         let bodies: Vec<&str> = entries.iter().map(|entry| entry.body.as_str()).collect();
         let initial: Vec<f64> = entries.iter().map(|entry| entry.initial_window_seconds).collect();
-        let params: [Param<'_>; 4] = [
+        let fingerprints: Vec<i64> = entries.iter().map(|entry| entry.fingerprint).collect();
+        let params: [Param<'_>; 6] = [
             (&names, Type::TEXT_ARRAY),
             (&keys, Type::INT8_ARRAY),
             (&bodies, Type::TEXT_ARRAY),
             (&initial, Type::FLOAT8_ARRAY),
+            (&fingerprints, Type::INT8_ARRAY),
+            (&replace, Type::BOOL),
         ];
         let rows = self.rows(&self.statements.register, &params).await?;
         let others = by_name(rows)?;
@@ -107,9 +111,25 @@ impl Session {
         Ok(Answer::Registered(slots.filter(|slot| others.contains_key(&catalog.entry(*slot).name)).collect()))
     }
 
+    async fn stand_up(&self, catalog: &Catalog, jobs: &[(Slot, i64)]) -> Result<Answer, Trouble> {
+        let (slots, seen): (Vec<Slot>, Vec<i64>) = jobs.iter().copied().unzip();
+        let (names, fingerprints) = (catalog.names(&slots), catalog.fingerprints(&slots));
+        let bodies: Vec<&str> = slots.iter().map(|slot| catalog.entry(*slot).body.as_str()).collect();
+        let params: [Param<'_>; 4] = [
+            (&names, Type::TEXT_ARRAY),
+            (&seen, Type::INT8_ARRAY),
+            (&bodies, Type::TEXT_ARRAY),
+            (&fingerprints, Type::INT8_ARRAY),
+        ];
+        let done = by_name(self.rows(&self.statements.stand_up, &params).await?)?;
+        Ok(Answer::StoodUp(names.iter().map(|name| done.contains_key(*name)).collect()))
+    }
+
     async fn look(&self, catalog: &Catalog, slots: &[Slot]) -> Result<Answer, Trouble> {
         let names = catalog.names(slots);
-        let params: [Param<'_>; 2] = [(&names, Type::TEXT_ARRAY), (&self.token(), Type::TEXT)];
+        let fingerprints = catalog.fingerprints(slots);
+        let params: [Param<'_>; 3] =
+            [(&names, Type::TEXT_ARRAY), (&self.token(), Type::TEXT), (&fingerprints, Type::INT8_ARRAY)];
         let rows = by_name(self.rows(&self.statements.look, &params).await?)?;
         let now = rows.values().next().map(|row| instant(row, "now")).transpose()?;
         let found = names.iter().map(|name| rows.get(*name).map(facts).transpose());
@@ -167,7 +187,9 @@ impl Session {
         let token = self.token();
         let window_ends: Vec<_> = starts.iter().map(|start| start.window_end.map(Tstz)).collect();
         let window_maxes: Vec<_> = starts.iter().map(|start| entry(start).window_max_seconds).collect();
-        let params: [Param<'_>; 11] = [
+        let reasons: Vec<&str> = starts.iter().map(|start| start.reason.as_str()).collect();
+        let fingerprints: Vec<i64> = starts.iter().map(|start| entry(start).fingerprint).collect();
+        let params: [Param<'_>; 13] = [
             (&names, Type::TEXT_ARRAY),
             (&occurrences, Type::TIMESTAMPTZ_ARRAY),
             (&seen, Type::INT8_ARRAY),
@@ -179,6 +201,8 @@ impl Session {
             (&token, Type::TEXT),
             (&window_ends, Type::TIMESTAMPTZ_ARRAY),
             (&window_maxes, Type::FLOAT8_ARRAY),
+            (&reasons, Type::TEXT_ARRAY),
+            (&fingerprints, Type::INT8_ARRAY),
         ];
         let statement = if alone { &self.statements.start_alone } else { &self.statements.start };
         let rows = by_name(self.rows(statement, &params).await?)?;
@@ -259,7 +283,8 @@ fn all_released(rows: &[Row]) -> Result<Answer, Trouble> {
 fn name_of(question: &Question) -> &'static str {
     match question {
         Question::Migrate => "migrate",
-        Question::Register => "register",
+        Question::Register { .. } => "register",
+        Question::StandUp(_) => "stand_up",
         Question::Look(_) => "look",
         Question::TryLocks(_) => "try_locks",
         Question::TryWatches(_) => "try_watches",

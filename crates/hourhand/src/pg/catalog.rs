@@ -10,6 +10,8 @@ pub(crate) struct Entry {
     pub(crate) key: Key,
     /// The definition as json, for other nodes and for people.
     pub(crate) body: String,
+    /// Tells definitions apart.
+    pub(crate) fingerprint: i64,
     pub(crate) lookback_seconds: f64,
     pub(crate) initial_window_seconds: f64,
     pub(crate) window_max_seconds: Option<f64>,
@@ -31,6 +33,10 @@ impl Catalog {
 
     pub(crate) fn names(&self, slots: &[Slot]) -> Vec<&str> {
         slots.iter().map(|slot| self.entry(*slot).name.as_str()).collect()
+    }
+
+    pub(crate) fn fingerprints(&self, slots: &[Slot]) -> Vec<i64> {
+        slots.iter().map(|slot| self.entry(*slot).fingerprint).collect()
     }
 
     pub(crate) fn keys(&self, slots: &[Slot]) -> Vec<i64> {

@@ -15,6 +15,7 @@ async fn every_statement_prepares_against_the_migrated_schema() {
     let statements = Statements::of(&schema);
     let all = [
         &statements.register,
+        &statements.stand_up,
         &statements.look,
         &statements.settle,
         &statements.pass_over,

@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use hourhand_core::facts::{Facts, Holder};
+use hourhand_core::facts::{Facts, Holder, Registered};
+use hourhand_core::key::Key;
 use hourhand_core::outcome::Trigger;
 use hourhand_core::protocol::{Started, Trouble};
 use jiff::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 
+use super::definition;
 use super::trouble::{trouble, unexpected};
 use super::tstz::Tstz;
 
@@ -48,6 +50,7 @@ pub(crate) fn facts(row: &Row) -> Result<Facts, Trouble> {
         ended_epoch: get(row, "ended_epoch")?,
         handled_until: instant(row, "handled_until")?,
         counts_from: instant_or_none(row, "counts_from")?,
+        other: other(row)?,
         open_for: instant_or_none(row, "open_for")?,
         attempts: count(row, "attempts")?,
         deaths: count(row, "deaths")?,
@@ -66,6 +69,12 @@ pub(crate) fn facts(row: &Row) -> Result<Facts, Trouble> {
         last_outcome: get(row, "last_outcome")?,
         last_success_at: instant_or_none(row, "last_success_at")?,
     })
+}
+
+/// Another definition, where one is registered.
+fn other(row: &Row) -> Result<Option<Registered>, Trouble> {
+    let Some(body) = get::<Option<&str>>(row, "other")? else { return Ok(None) };
+    Ok(Some(definition::read(get(row, "name")?, Key(get(row, "key")?), get(row, "fingerprint")?, body)))
 }
 
 pub(crate) fn started(row: &Row) -> Result<Option<Started>, Trouble> {

@@ -45,6 +45,7 @@ impl fmt::Display for Schema {
 #[derive(Debug)]
 pub(crate) struct Statements {
     pub(crate) register: String,
+    pub(crate) stand_up: String,
     pub(crate) look: String,
     pub(crate) settle: String,
     pub(crate) pass_over: String,
@@ -84,6 +85,7 @@ impl Statements {
         let put = |statement: &str| schema.put_into(statement);
         Statements {
             register: put(include_str!("sql/register.sql")),
+            stand_up: put(include_str!("sql/stand_up.sql")),
             look: put(include_str!("sql/look.sql")),
             settle: put(include_str!("sql/settle.sql")),
             pass_over: put(include_str!("sql/pass_over.sql")),

@@ -23,6 +23,7 @@ mod one_run_at_a_time;
 mod pauses;
 mod recording_refused;
 mod retention;
+mod rolling_deploys;
 mod seen_from_outside;
 mod sessions_lost;
 mod shutdown;

@@ -13,10 +13,11 @@ impl World {
         match (command, question) {
             ("migrated", Question::Migrate) => Answer::Migrated,
             ("migration-busy", Question::Migrate) => Answer::MigrationBusy,
-            ("registered", Question::Register) => {
+            ("registered", Question::Register { .. }) => {
                 let others = rest.strip_prefix("but ").unwrap_or_default();
                 Answer::Registered(others.split_whitespace().map(|name| self.slot(name)).collect())
             }
+            ("stood-up", Question::StandUp(jobs)) => Answer::StoodUp(vec![rest != "not"; jobs.len()]),
             ("looked", Question::Look(slots)) => {
                 parts(rest).for_each(|part| self.learn(part));
                 let facts: Vec<_> = slots.iter().map(|slot| self.facts[slot.0].clone()).collect();

@@ -1,9 +1,16 @@
 //! What a look shows, as scenes write it: `epoch=5`, `handled=10:00`, `holder=77/hourhand`, `paused`, `not-paused`, ….
 
-use hourhand_core::facts::{Facts, Holder};
-use hourhand_core::outcome::Trigger;
+use std::sync::Arc;
 
-use crate::notation::{optional, time};
+use hourhand_core::facts::{Facts, Holder, Registered};
+use hourhand_core::job::Definition;
+use hourhand_core::key::Key;
+use hourhand_core::name::JobName;
+use hourhand_core::outcome::Trigger;
+use hourhand_core::schedule::Schedule;
+use jiff::SignedDuration;
+
+use crate::notation::{length, optional, time};
 
 /// Changes one fact. `lost=EPOCH/OCCURRENCE` stands for a run without an end, `running=EPOCH/PID` for one under way.
 pub(crate) fn set(facts: &mut Facts, word: &str) {
@@ -29,8 +36,21 @@ pub(crate) fn set(facts: &mut Facts, word: &str) {
         "trigger" => facts.trigger = optional(value).map(|word| Trigger::parse(word).unwrap()),
         "behind" => facts.window_behind = true,
         "running" => running(facts, value),
+        "other" => facts.other = optional(value).map(other),
         "lost" => lost(facts, value),
         _ => panic!("no such fact: {word}"),
+    }
+}
+
+/// `FINGERPRINT/EVERY`: the registered definition is another, due so often (`?`: it can't be read).
+fn other(text: &str) -> Registered {
+    let (fingerprint, every) = text.split_once('/').unwrap();
+    let name = JobName::parse("other").unwrap();
+    let definition = |every| Definition::new(name.clone(), Key::of(None, &name), Schedule::every(length(every)));
+    Registered {
+        fingerprint: fingerprint.parse().unwrap(),
+        definition: (every != "?").then(|| Arc::new(definition(every))),
+        start_delay: SignedDuration::ZERO,
     }
 }
 

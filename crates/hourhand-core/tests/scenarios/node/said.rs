@@ -45,7 +45,12 @@ fn names(slots: &[Slot], jobs: &[Definition]) -> String {
 fn question(question: &Question, jobs: &[Definition]) -> String {
     match question {
         Question::Migrate => "migrate".to_owned(),
-        Question::Register => "register".to_owned(),
+        Question::Register { replace: true } => "register".to_owned(),
+        Question::Register { replace: false } => "register what is missing".to_owned(),
+        Question::StandUp(jobs_seen) => {
+            let each = jobs_seen.iter().map(|(slot, seen)| format!(" {} for {seen}", jobs[slot.0].name));
+            format!("stand up{}", each.collect::<String>())
+        }
         Question::Look(slots) => format!("look{}", names(slots, jobs)),
         Question::TryLocks(slots) => format!("locks{}", names(slots, jobs)),
         Question::TryWatches(slots) => format!("watches{}", names(slots, jobs)),
@@ -146,6 +151,10 @@ fn notice(notice: &Notice, jobs: &[Definition]) -> String {
         Notice::Available(after) => format!("available again after {}", span_shown(*after)),
         Notice::ClockOff(offset) => format!("the server's clock less mine: {}", length_shown(*offset)),
         Notice::SessionShared => "session shared".to_owned(),
+        Notice::StoodDown(slot) => format!("stands down for {}", name(slot)),
+        Notice::StoodUp { slot, overdue } => {
+            format!("stands up for {}{}", name(slot), if *overdue { ": overdue" } else { "" })
+        }
         Notice::OtherKey(slot) => format!("{} has another key", name(slot)),
         Notice::RunStarted { slot, epoch, .. } => format!("{}/{epoch} started", name(slot)),
         Notice::RunEnded { slot, epoch, outcome, error, transient, skipped } => {

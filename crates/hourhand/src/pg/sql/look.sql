@@ -1,6 +1,7 @@
 -- What the database knows of these jobs, read before a decision: the row, who holds the lock, pause and lease.
 -- pg_locks is read once for all jobs: a look into it takes every partition of the lock table.
--- $1 names, $2 token of this node's leases (null: it takes none)
+-- $1 names, $2 token of this node's leases (null: it takes none), $3 fingerprints of its definitions: another one that stands
+-- registered is read whole
 with locks as materialized (
   select ((l.classid::bigint << 32) | l.objid::bigint) as key, l.pid
   from pg_locks l
@@ -9,6 +10,7 @@ with locks as materialized (
 )
 select j.name, clock_timestamp() as now,
   j.epoch, j.ended_epoch, j.handled_until, j.covered_until, d.counts_from,
+  d.fingerprint, case when d.fingerprint <> w.fingerprint then d.body::text end as other, j.key,
   j.open_for, j.attempts, j.deaths, j.not_before,
   j.node, j.started_at, j.scheduled_for, j.trigger, j.last_outcome, j.last_success_at,
   coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false) as paused,
@@ -29,7 +31,7 @@ select j.name, clock_timestamp() as now,
     then j.pid = pg_backend_pid()
       and j.backend_start = (select s.backend_start from pg_stat_activity s where s.pid = pg_backend_pid())
     else e.own and e.epoch = j.epoch end as mine
-from unnest($1::text[]) as w(name)
+from unnest($1::text[], $3::bigint[]) as w(name, fingerprint)
 join {schema}.job j on j.name = w.name
 left join {schema}.definition d on d.job = j.name
 left join {schema}.pause p on p.job = j.name

@@ -1,10 +1,11 @@
 -- Registers the definitions of a node's jobs, all in one statement; what is unchanged is not written. A new job counts
 -- from now, and so does a changed schedule: what lay before it was nobody's to run. Rows are written in the order of their
 -- names, so that nodes which register at once cannot deadlock.
--- $1 names, $2 keys, $3 bodies (json with schedule and time_zone), $4 initial windows in seconds
+-- $1 names, $2 keys, $3 bodies (json with schedule and time_zone), $4 initial windows in seconds, $5 their fingerprints, $6 whether they
+-- replace other definitions: the last process to begin decides, but not one that finds its rows gone later on
 with mine as materialized (
-  select m.name, m.key, m.body::jsonb as body, m.initial_window
-  from unnest($1::text[], $2::bigint[], $3::text[], $4::float8[]) as m(name, key, body, initial_window)
+  select m.name, m.key, m.body::jsonb as body, m.initial_window, m.fingerprint
+  from unnest($1::text[], $2::bigint[], $3::text[], $4::float8[], $5::bigint[]) as m(name, key, body, initial_window, fingerprint)
 ),
 jobs as (
   insert into {schema}.job (name, key, handled_until, covered_until)
@@ -22,17 +23,17 @@ leases as (
   on conflict (job) do nothing
 ),
 definitions as (
-  insert into {schema}.definition as d (job, body, counts_from)
-  select m.name, m.body, statement_timestamp() from mine m
-  where not exists (select from {schema}.definition d where d.job = m.name and d.body = m.body)
+  insert into {schema}.definition as d (job, body, fingerprint, counts_from)
+  select m.name, m.body, m.fingerprint, statement_timestamp() from mine m
+  where not exists (select from {schema}.definition d where d.job = m.name and (d.fingerprint = m.fingerprint or not $6::boolean))
   order by m.name
   on conflict (job) do update set
-    body = excluded.body, registered_at = clock_timestamp(),
+    body = excluded.body, fingerprint = excluded.fingerprint, registered_at = clock_timestamp(),
     counts_from = case
       when (d.body ->> 'schedule', d.body ->> 'time_zone')
         is distinct from (excluded.body ->> 'schedule', excluded.body ->> 'time_zone')
       then excluded.counts_from else d.counts_from end
-  where d.body <> excluded.body
+  where d.fingerprint <> excluded.fingerprint and $6::boolean
 )
 -- A job registered under another key (with another namespace, say) would run beside ours: refused by name.
 select m.name

@@ -4,12 +4,13 @@
 --   j.epoch = s.epoch     s is the same row in the snapshot: what changed since is not started, but tried again
 --   j.epoch = w.seen      the row the node decided upon
 --   j.epoch = ended_epoch a run without an end is settled first, by a statement of its own
+--   d.fingerprint         an occurrence is one of the registered definition: its node has not been told to stand down meanwhile
 --   lease                 no other kind of exclusion runs it; its row is locked too, so that no renewal slips in between
 --   own                   this backend holds the key: if the pooler probe was fooled, nothing starts
 --   with a token ($9)     the lease is ours and has not run out, and nobody at all holds the key
 -- $1 names, $2 occurrences (null: by hand), $3 epochs seen, $4 triggers, $5 lookbacks in seconds, $6 skipped before, $7 the
 -- newest of those, $8 node, $9 token of leases (null: session locks), $10 where the window ends at the latest, $11 its length at
--- most in seconds
+-- most in seconds, $12 why the older ones are skipped, $13 fingerprints of the definitions that the decisions rest on
 with held as materialized (
   select ((l.classid::bigint << 32) | l.objid::bigint) as key
   from pg_locks l
@@ -19,20 +20,22 @@ with held as materialized (
 ),
 want as materialized (
   select * from unnest($1::text[], $2::timestamptz[], $3::bigint[], $4::text[], $5::float8[], $6::bigint[], $7::timestamptz[],
-      $10::timestamptz[], $11::float8[])
-    as w(name, occurrence, seen, trigger, lookback, skipped, skipped_for, window_end, window_max)
+      $10::timestamptz[], $11::float8[], $12::text[], $13::bigint[])
+    as w(name, occurrence, seen, trigger, lookback, skipped, skipped_for, window_end, window_max, reason, fingerprint)
 ),
 ready as (
-  select j.*, w.occurrence, w.trigger as wanted_trigger, w.lookback, w.skipped, w.skipped_for, w.window_end, w.window_max,
+  select j.*, w.occurrence, w.trigger as wanted_trigger, w.lookback, w.skipped, w.skipped_for, w.window_end, w.window_max, w.reason,
     clock_timestamp() as at
   from want w
   join {schema}.job s on s.name = w.name
   join {schema}.job j on j.name = w.name
   join {schema}.lease l on l.job = w.name
   left join {schema}.pause p on p.job = w.name
+  left join {schema}.definition d on d.job = w.name
   where j.epoch = s.epoch and j.epoch = w.seen and j.epoch = j.ended_epoch
     and (w.occurrence is null or (
       j.handled_until < w.occurrence
+      and (d.fingerprint is null or d.fingerprint = w.fingerprint)
       and (p.resumed_at is null or p.resumed_at < w.occurrence)
       and (p.active is not true or p.until is null or p.until < w.occurrence)
       and (j.not_before is null or j.not_before <= clock_timestamp()
@@ -72,7 +75,7 @@ leased as (
 ),
 skips as (
   insert into {schema}.history (job, scheduled_for, outcome, reason, count, node)
-  select r.name, r.skipped_for, 'skipped', 'coalesced', r.skipped, $8::text
+  select r.name, r.skipped_for, 'skipped', r.reason, r.skipped, $8::text
   from ready r join started s on s.name = r.name
   where r.skipped > 0
 )

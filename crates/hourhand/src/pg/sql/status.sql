@@ -8,6 +8,7 @@ with locks as materialized (
     and l.database = (select oid from pg_database where datname = current_database())
 )
 select j.name, j.key, clock_timestamp() as now, d.body::text as body, d.registered_at,
+  null::text as other, d.fingerprint,
   j.epoch, j.ended_epoch, j.handled_until, j.covered_until, d.counts_from,
   j.open_for, j.attempts, j.deaths, j.not_before,
   j.node, j.started_at, j.scheduled_for, j.trigger, j.last_outcome, j.last_success_at,

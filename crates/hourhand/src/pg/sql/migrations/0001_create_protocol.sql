@@ -36,6 +36,8 @@ create table {schema}.job (
 create table {schema}.definition (
   job text primary key,
   body jsonb not null,
+  -- The digest of the text that it was written as: nodes compare it with that of their own.
+  fingerprint bigint not null,
   counts_from timestamptz not null,
   registered_at timestamptz not null default clock_timestamp()
 );
