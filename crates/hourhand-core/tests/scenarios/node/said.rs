@@ -2,6 +2,7 @@
 
 use hourhand_core::job::Definition;
 use hourhand_core::node::{Health, Problem};
+use hourhand_core::occurrence::SkipReason;
 use hourhand_core::outcome::{StopReason, Trigger};
 use hourhand_core::protocol::{Action, End, Notice, Question, Slot, Start, TriggerAnswer};
 use jiff::{SignedDuration, Timestamp};
@@ -89,8 +90,9 @@ fn question(question: &Question, jobs: &[Definition]) -> String {
 }
 
 fn start(start: &Start, jobs: &[Definition]) -> String {
+    let why = if start.reason == SkipReason::Coalesced { "" } else { start.reason.as_str() };
     let passed = match start.skipped_for {
-        Some(newest) => format!(", passing over {} up to {}", start.skipped, shown(newest)),
+        Some(newest) => format!(", passing over {} up to {} {why}", start.skipped, shown(newest)).trim_end().to_owned(),
         None => String::new(),
     };
     let what = what_for(start.occurrence, start.trigger);
