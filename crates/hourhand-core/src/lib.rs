@@ -8,6 +8,7 @@ pub mod claim;
 pub mod facts;
 pub mod job;
 pub mod key;
+pub mod locks;
 pub mod name;
 pub mod near;
 pub mod node;

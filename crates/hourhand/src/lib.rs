@@ -67,7 +67,7 @@ pub use hourhand_core::outcome::{Outcome, Trigger};
 pub use hourhand_core::schedule::Schedule;
 pub use job::Job;
 pub use migrate::{migrate, migration_sql};
-pub use operator::{AuditEntry, AuditQuery, HistoryEntry, HistoryQuery, Operator, OperatorBuilder};
+pub use operator::{AdvisoryLock, AuditEntry, AuditQuery, HistoryEntry, HistoryQuery, Operator, OperatorBuilder};
 pub use operator::{Eviction, Forgetting, LockHolder, NextWindow};
 pub use run::{Run, Trust, Window};
 pub use scheduler::{Scheduler, Triggered};

@@ -3,6 +3,7 @@
 mod builder;
 mod history;
 mod interventions;
+mod locks;
 mod orders;
 mod standing;
 
@@ -22,6 +23,7 @@ use crate::status::JobStatus;
 pub use builder::OperatorBuilder;
 pub use history::{AuditEntry, AuditQuery, HistoryEntry, HistoryQuery};
 pub use interventions::{Eviction, Forgetting, LockHolder, NextWindow};
+pub use locks::AdvisoryLock;
 
 /// So many names are listed to somebody who asked for a job that is not there.
 const NAMES_LISTED_MAX: usize = 10;
@@ -47,7 +49,6 @@ pub struct Operator {
     pub(crate) line: Line,
     pub(crate) statements: OperatorStatements,
     pub(crate) schema: Schema,
-    #[expect(dead_code, reason = "for locks")]
     pub(crate) namespace: Option<Namespace>,
     /// Where schedulers have their sessions, if not where the line goes.
     #[expect(dead_code, reason = "for examine")]

@@ -17,11 +17,15 @@ pub(crate) struct OperatorStatements {
     pub(crate) evict: String,
     pub(crate) forget: String,
     pub(crate) forget_history: String,
+    pub(crate) locks: String,
+    /// Where our schema is not there, or not ours to read.
+    pub(crate) locks_of_strangers: String,
 }
 
 impl OperatorStatements {
     pub(crate) fn of(schema: &Schema) -> OperatorStatements {
         let put = |statement: &str| schema.put_into(statement);
+        let locks = |ours: &str| include_str!("sql/locks.sql").replace("{ours}", ours);
         OperatorStatements {
             status: put(include_str!("sql/status.sql")),
             history: put(include_str!("sql/history.sql")),
@@ -35,6 +39,8 @@ impl OperatorStatements {
             evict: put(include_str!("sql/evict.sql")),
             forget: put(include_str!("sql/forget.sql")),
             forget_history: put(include_str!("sql/forget_history.sql")),
+            locks: put(&locks(include_str!("sql/locks_ours.sql"))),
+            locks_of_strangers: locks(include_str!("sql/locks_strangers.sql")),
         }
     }
 
@@ -54,6 +60,8 @@ impl OperatorStatements {
             &self.evict,
             &self.forget,
             &self.forget_history,
+            &self.locks,
+            &self.locks_of_strangers,
         ];
         all.into_iter().map(String::as_str).collect()
     }

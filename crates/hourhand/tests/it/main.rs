@@ -15,6 +15,7 @@ mod fence;
 mod hostile_settings;
 mod interventions;
 mod leases;
+mod locks_have_names;
 mod manual_runs;
 mod migrations;
 mod nobody_waits_in_the_server;
