@@ -1,10 +1,13 @@
 //! The subcommands: one line here, one where they are dispatched, one module each.
 
 mod completions;
+mod history;
 mod key;
 mod man;
 mod migrate;
 mod next;
+mod orders;
+mod status;
 
 use std::process::ExitCode;
 
@@ -18,6 +21,8 @@ use crate::refusal::Refusal;
 /// What follows the list of subcommands.
 const EXAMPLES: &str = "\
 Examples:
+  hourhand status                                               what runs where, what is overdue, what comes next
+  hourhand history order-sync --limit 5                         how its last runs ended
   hourhand next \"30 2 * * MON-FRI\" --time-zone Europe/Berlin    what a schedule means
   hourhand key order-sync                                       its advisory lock's key, for any language
   hourhand migrate                                              makes the schema
@@ -42,6 +47,11 @@ pub(crate) struct Cli {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Status(status::Status),
+    History(history::History),
+    Pause(orders::Pause),
+    Resume(orders::Resume),
+    Cancel(orders::Cancel),
     Next(next::Next),
     Key(key::Key),
     Migrate(migrate::Migrate),
@@ -58,6 +68,11 @@ impl Command {
     pub(crate) fn run(self, globals: &Globals, output: &Output) -> Result<ExitCode, Refusal> {
         let done = |()| ExitCode::SUCCESS;
         match self {
+            Command::Status(status) => status.run(globals, output).map(done),
+            Command::History(history) => history.run(globals, output).map(done),
+            Command::Pause(pause) => pause.run(globals, output).map(done),
+            Command::Resume(resume) => resume.run(globals, output).map(done),
+            Command::Cancel(cancel) => cancel.run(globals, output),
             Command::Next(next) => next.run(output).map(done),
             Command::Key(key) => key.run(globals, output).map(done),
             Command::Migrate(migrate) => migrate.run(globals, output).map(done),
@@ -68,11 +83,8 @@ impl Command {
 
     /// How much it tells on the way, before `-v` and `-q`.
     pub(crate) fn level(&self) -> LevelFilter {
-        match self {
-            Command::Next(_) | Command::Key(_) | Command::Migrate(_) | Command::Completions(_) | Command::Man(_) => {
-                LevelFilter::WARN
-            }
-        }
+        // What goes on until it is stopped tells of its life; what answers says nothing but its answer.
+        LevelFilter::WARN
     }
 }
 

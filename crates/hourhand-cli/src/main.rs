@@ -15,6 +15,7 @@ mod globals;
 mod guardian;
 mod logging;
 mod near;
+mod operator;
 #[allow(dead_code, reason = "the sidecar and the operator's commands, which need the rest, come next")]
 mod output;
 mod refusal;

@@ -50,7 +50,7 @@ impl Refusal {
 impl From<hourhand::Error> for Refusal {
     fn from(error: hourhand::Error) -> Refusal {
         let text = error.to_string();
-        if error.is_config() || error.is_incompatible() {
+        if error.is_config() || error.is_incompatible() || error.is_not_migrated() {
             Refusal::wrong(text)
         } else if error.is_unreachable() {
             Refusal::unreachable(text)

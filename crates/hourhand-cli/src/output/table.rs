@@ -68,7 +68,9 @@ impl Table {
         let widths = self.widths(width);
         let mut text = String::new();
         let headings: Vec<Cell> = self.headings.iter().map(|heading| Cell::styled(heading, FAINT)).collect();
-        for cells in std::iter::once(&headings).chain(&self.rows) {
+        // Facts, one a line, need none.
+        let headed = self.headings.iter().any(|heading| !heading.is_empty());
+        for cells in headed.then_some(&headings).into_iter().chain(&self.rows) {
             let mut line = String::new();
             for (at, cell) in cells.iter().enumerate() {
                 let shown = cut(&cell.text, widths[at]);

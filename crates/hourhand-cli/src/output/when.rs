@@ -40,6 +40,19 @@ pub(crate) fn civil(at: Timestamp, zone: &TimeZone) -> String {
     there.strftime(format).to_string()
 }
 
+/// The zone of whoever reads: TZ, or the machine's.
+pub(crate) fn here() -> TimeZone {
+    TimeZone::system()
+}
+
+/// How far away and when, in the reader's zone, as short as it is clear: `3 min ago (14:57 KST)`, `in 2 d (Thu 2026-12-03 02:30 KST)`.
+pub(crate) fn near_and_civil(at: Timestamp, now: Timestamp) -> String {
+    let here = here();
+    let (there, today) = (at.to_zoned_datetime(here.clone()), now.to_zoned_datetime(here.clone()));
+    let civil = if there.date() == today.date() { there.strftime("%H:%M %Z").to_string() } else { civil(at, &here) };
+    format!("{} ({civil})", relative(at, now))
+}
+
 /// Reads an instant: RFC 3339; a date, or date and time, in a zone; or `now`, `2h ago`, `in 2h`, `2h`. A bare length is ahead.
 ///
 /// # Errors

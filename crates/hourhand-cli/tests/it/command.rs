@@ -49,6 +49,11 @@ impl Said {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
+    /// It ended well.
+    pub fn done(&self) {
+        assert_eq!(self.code, 0, "{self:?}");
+    }
+
     /// It refused with this status, said so on standard error only, and named this.
     pub fn refused(&self, code: i32, naming: &str) {
         assert_eq!(self.code, code, "{self:?}");

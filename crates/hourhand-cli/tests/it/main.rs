@@ -3,9 +3,11 @@
 #![allow(unreachable_pub, reason = "one test binary: everything in it is for itself")]
 
 mod command;
+mod world;
 
 mod exit_status;
 mod json_is_a_promise;
 mod migrations;
 mod passwords_stay_secret;
+mod seeing_and_acting;
 mod words_for_shells_and_readers;

@@ -1,0 +1,147 @@
+//! `pause`, `resume`, `cancel`: orders that any node obeys, given from anywhere.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::globals::Globals;
+use crate::operator::with_operator;
+use crate::output::plain::inline;
+use crate::output::when::{here, near_and_civil, read, rfc3339};
+use crate::output::{Output, STRONG};
+use crate::refusal::Refusal;
+
+const PAUSE_EXAMPLES: &str = "\
+Examples:
+  hourhand pause order-sync --until 2h --reason \"the order service is moved\"
+  hourhand pause order-sync --until \"2026-12-24 18:00\"
+  hourhand pause order-sync                             until somebody resumes it
+
+A run that is under way goes on (hourhand cancel stops it).";
+
+/// Pauses a job on all hosts: nothing of it starts until it is resumed, or until an instant.
+#[derive(Args, Debug)]
+#[command(after_help = PAUSE_EXAMPLES)]
+pub(crate) struct Pause {
+    /// The job.
+    #[arg(value_name = "NAME")]
+    job: String,
+
+    /// Until then: 2h, 2026-12-24, an RFC 3339 instant.
+    #[arg(long, value_name = "T")]
+    until: Option<String>,
+
+    /// Why, for whoever looks at it.
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Paused<'a> {
+    job: &'a str,
+    until: Option<String>,
+    /// The run that goes on.
+    running_epoch: Option<i64>,
+}
+
+impl Pause {
+    pub(crate) fn run(&self, globals: &Globals, output: &Output) -> Result<(), Refusal> {
+        let now = Timestamp::now();
+        let until = self.until.as_deref().map(|until| read(until, &here(), now)).transpose();
+        let until = until.map_err(|error| Refusal::wrong(format!("--until: {error}")))?;
+        if let Some(past) = until.filter(|until| *until <= now) {
+            return Err(Refusal::wrong(format!("--until: {} is over: a pause ends ahead", rfc3339(past))));
+        }
+        let reason = self.reason.as_deref();
+        let epoch = with_operator(globals, async |operator| Ok(operator.pause(&self.job, until, reason).await?))?;
+        let shown = Paused { job: &self.job, until: until.map(rfc3339), running_epoch: epoch };
+        Ok(output.either(&shown, |output| {
+            let end = until.map_or_else(|| "somebody resumes it".to_owned(), |until| near_and_civil(until, now));
+            output.line(format_args!("{STRONG}{}{STRONG:#} is paused until {end}", inline(&self.job)))?;
+            match epoch {
+                Some(epoch) => output
+                    .line(format_args!("its run {epoch} goes on; to stop it: hourhand cancel {}", inline(&self.job))),
+                None => Ok(()),
+            }
+        })?)
+    }
+}
+
+const RESUME_EXAMPLES: &str = "\
+Examples:
+  hourhand resume order-sync                  goes on with its next occurrence
+  hourhand resume order-sync --catch-up       what it missed counts as missed, and is caught up";
+
+/// Resumes a paused job.
+#[derive(Args, Debug)]
+#[command(after_help = RESUME_EXAMPLES)]
+pub(crate) struct Resume {
+    /// The job.
+    #[arg(value_name = "NAME")]
+    job: String,
+
+    /// Catch up what came due during the pause, as its policy says; otherwise it counts as handled.
+    #[arg(long)]
+    catch_up: bool,
+}
+
+#[derive(Serialize)]
+struct Resumed<'a> {
+    job: &'a str,
+    /// False: it was not paused.
+    resumed: bool,
+}
+
+impl Resume {
+    pub(crate) fn run(&self, globals: &Globals, output: &Output) -> Result<(), Refusal> {
+        let resumed = with_operator(globals, async |operator| Ok(operator.resume(&self.job, self.catch_up).await?))?;
+        let told = if resumed { "is resumed" } else { "was not paused" };
+        Ok(output.either(&Resumed { job: &self.job, resumed }, |output| {
+            output.line(format_args!("{STRONG}{}{STRONG:#} {told}", inline(&self.job)))
+        })?)
+    }
+}
+
+const CANCEL_EXAMPLES: &str = "\
+Examples:
+  hourhand cancel order-sync
+  hourhand cancel order-sync --epoch 1796053749007507      that run, and no later one
+
+The run is told to stop wherever it is; its occurrence counts as handled. Exit status 1: nothing runs, or another run.";
+
+/// Stops the run under way.
+#[derive(Args, Debug)]
+#[command(after_help = CANCEL_EXAMPLES)]
+pub(crate) struct Cancel {
+    /// The job.
+    #[arg(value_name = "NAME")]
+    job: String,
+
+    /// Only this run; by default the one that is seen running.
+    #[arg(long, value_name = "E")]
+    epoch: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct Cancelled<'a> {
+    job: &'a str,
+    answer: &'static str,
+    epoch: Option<i64>,
+}
+
+impl Cancel {
+    pub(crate) fn run(&self, globals: &Globals, output: &Output) -> Result<ExitCode, Refusal> {
+        let epoch = with_operator(globals, async |operator| Ok(operator.cancel(&self.job, self.epoch).await?))?;
+        let answer = if epoch.is_some() { "cancelling" } else { "not_running" };
+        output.either(&Cancelled { job: &self.job, answer, epoch }, |output| match (epoch, self.epoch) {
+            (Some(epoch), _) => {
+                output.line(format_args!("{STRONG}{}{STRONG:#}: run {epoch} is told to stop", inline(&self.job)))
+            }
+            (None, Some(epoch)) => output.line(format_args!("not running: run {epoch} of {}", inline(&self.job))),
+            (None, None) => output.line(format_args!("not running: {}", inline(&self.job))),
+        })?;
+        Ok(if epoch.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
