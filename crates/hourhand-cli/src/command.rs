@@ -2,6 +2,7 @@
 
 mod completions;
 mod history;
+mod interventions;
 mod key;
 mod man;
 mod migrate;
@@ -52,6 +53,9 @@ pub(crate) enum Command {
     Pause(orders::Pause),
     Resume(orders::Resume),
     Cancel(orders::Cancel),
+    Window(interventions::Window),
+    Evict(interventions::Evict),
+    Forget(interventions::Forget),
     Next(next::Next),
     Key(key::Key),
     Migrate(migrate::Migrate),
@@ -73,6 +77,9 @@ impl Command {
             Command::Pause(pause) => pause.run(globals, output).map(done),
             Command::Resume(resume) => resume.run(globals, output).map(done),
             Command::Cancel(cancel) => cancel.run(globals, output),
+            Command::Window(window) => window.run(globals, output).map(done),
+            Command::Evict(evict) => evict.run(globals, output).map(done),
+            Command::Forget(forget) => forget.run(globals, output).map(done),
             Command::Next(next) => next.run(output).map(done),
             Command::Key(key) => key.run(globals, output).map(done),
             Command::Migrate(migrate) => migrate.run(globals, output).map(done),

@@ -80,6 +80,11 @@ impl Output {
             anstream::eprintln!("{text}");
         }
     }
+
+    /// A question to whoever sits there, on standard error; the answer is typed after it.
+    pub(crate) fn ask(&self, question: impl Display) {
+        anstream::eprint!("{question}");
+    }
 }
 
 /// How wide a line may be: the terminal's width, COLUMNS, or no limit where nobody sees it.
