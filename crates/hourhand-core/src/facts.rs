@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::job::Definition;
 use crate::outcome::Trigger;
+use crate::request::Request;
 
 /// Who holds a job's lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +76,8 @@ pub struct Facts {
     pub last_outcome: Option<String>,
     /// When a run last succeeded.
     pub last_success_at: Option<Timestamp>,
+    /// What somebody asked for, from anywhere, that no start has taken.
+    pub request: Option<Request>,
 }
 
 impl Facts {
@@ -103,6 +106,7 @@ impl Facts {
             window_behind: false,
             last_outcome: None,
             last_success_at: None,
+            request: None,
         }
     }
 

@@ -15,5 +15,6 @@ pub mod node;
 pub mod occurrence;
 pub mod outcome;
 pub mod protocol;
+pub mod request;
 pub mod schedule;
 pub mod time;

@@ -24,6 +24,7 @@ mod looked;
 mod maintain;
 mod orders;
 mod plan;
+mod requests;
 mod runs;
 mod session;
 mod timers;

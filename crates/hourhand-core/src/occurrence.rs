@@ -174,7 +174,8 @@ fn between(job: &Definition, after: Timestamp, until: Timestamp, reason: SkipRea
 /// A take-over keeps the trigger of the lost run. `asked` is now, less the job's delay: its jitter makes no run a late one.
 fn trigger(facts: &Facts, occurrence: Timestamp, asked: Timestamp) -> Trigger {
     let again = facts.open_for == Some(occurrence);
-    match facts.trigger.filter(|_| facts.scheduled_for == Some(occurrence)) {
+    let newest = facts.trigger.filter(|trigger| trigger.is_by_schedule() && facts.scheduled_for == Some(occurrence));
+    match newest {
         _ if again && facts.attempts > 0 => Trigger::Retry,
         Some(lost) if again => lost,
         _ if asked.duration_since(occurrence) > CATCH_UP_AFTER => Trigger::CatchUp,

@@ -60,9 +60,20 @@ pub enum Trigger {
     Retry,
     /// Somebody asked for it. Such a run has no occurrence, and never moves or eats one.
     Manual,
+    /// Somebody asked for its occurrence to be run again. Such a run never moves or eats one.
+    Backfill,
 }
 
 impl Trigger {
+    /// The run is due by the schedule: how it ends matters to its occurrence. A run that somebody asked for is never retried or
+    /// taken over.
+    pub fn is_by_schedule(self) -> bool {
+        match self {
+            Trigger::Schedule | Trigger::CatchUp | Trigger::Retry => true,
+            Trigger::Manual | Trigger::Backfill => false,
+        }
+    }
+
     /// The word that stands in history.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -70,12 +81,14 @@ impl Trigger {
             Trigger::CatchUp => "catch_up",
             Trigger::Retry => "retry",
             Trigger::Manual => "manual",
+            Trigger::Backfill => "backfill",
         }
     }
 
     /// The trigger that a word of history stands for.
     pub fn parse(word: &str) -> Option<Trigger> {
-        [Trigger::Schedule, Trigger::CatchUp, Trigger::Retry, Trigger::Manual].into_iter().find(|t| t.as_str() == word)
+        use Trigger::{Backfill, CatchUp, Manual, Retry, Schedule};
+        [Schedule, CatchUp, Retry, Manual, Backfill].into_iter().find(|trigger| trigger.as_str() == word)
     }
 }
 

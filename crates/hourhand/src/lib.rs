@@ -70,5 +70,5 @@ pub use migrate::{migrate, migration_sql};
 pub use operator::{AdvisoryLock, AuditEntry, AuditQuery, HistoryEntry, HistoryQuery, Operator, OperatorBuilder};
 pub use operator::{Eviction, Forgetting, LockHolder, NextWindow};
 pub use run::{Run, Trust, Window};
-pub use scheduler::{Scheduler, Triggered};
+pub use scheduler::{Backfill, Scheduler, Triggered};
 pub use status::{Health, JobStatus, Paused, Running};

@@ -50,6 +50,16 @@ pub enum Triggered {
     Off,
 }
 
+/// What became of a request to run the occurrences of a span again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Backfill {
+    /// It is recorded, and begins at once where somebody is connected.
+    Accepted,
+    /// An earlier backfill of the job is not done yet: wait for it, or cancel it.
+    UnderWay,
+}
+
 impl Scheduler {
     pub(crate) fn off() -> Scheduler {
         Scheduler(None)
@@ -101,7 +111,12 @@ impl Scheduler {
         let order = Order::Pause { until, reason: reason.map(str::to_owned), actor: actor.map(str::to_owned) };
         match self.order("pause", job, order).await? {
             Ordered::Paused { running } => Ok(running),
-            Ordered::Resumed | Ordered::Cancelling(_) | Ordered::Nothing => Ok(None),
+            Ordered::Resumed
+            | Ordered::Cancelling(_)
+            | Ordered::Withdrawn
+            | Ordered::Backfilling
+            | Ordered::Refused(_)
+            | Ordered::Nothing => Ok(None),
         }
     }
 
@@ -116,7 +131,8 @@ impl Scheduler {
     }
 
     /// Asks for the run under way, wherever it is, to be cancelled: it is told to stop, and its occurrence is handled. `epoch` means
-    /// that run only. The answer is the run that has been asked to stop; `None`: nothing runs, or not that run.
+    /// that run only. The answer is the run that has been asked to stop; `None`: nothing runs, or not that run. What has been asked for
+    /// and has not begun is withdrawn, and with a run of a backfill the rest of it.
     ///
     /// # Errors
     ///
@@ -125,7 +141,45 @@ impl Scheduler {
         let order = Order::Cancel { epoch, actor: actor.map(str::to_owned) };
         match self.order("cancel", job, order).await? {
             Ordered::Cancelling(epoch) => Ok(Some(epoch)),
-            Ordered::Paused { .. } | Ordered::Resumed | Ordered::Nothing => Ok(None),
+            Ordered::Paused { .. }
+            | Ordered::Resumed
+            | Ordered::Withdrawn
+            | Ordered::Backfilling
+            | Ordered::Refused(_)
+            | Ordered::Nothing => Ok(None),
+        }
+    }
+
+    /// Runs the occurrences of `[from, until)` again, oldest first, one after another, on whichever node has room: each run is
+    /// told its occurrence, and as its window the span from there to the next one (less lookback and [`window_max`], which do
+    /// not count here). What comes due by the schedule meanwhile goes first.
+    ///
+    /// How far it is stands in the database, so it goes on when the node that is at it dies; the run that was under way then is recorded as lost,
+    /// and, like one that fails, not repeated. [`Scheduler::cancel`] ends it. A pause holds it up. A span that reaches beyond now
+    /// ends now; it may have 10,000 occurrences at most.
+    ///
+    /// [`window_max`]: crate::Job::window_max
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_config`] when this scheduler has no such job, or the span has no occurrence or too many;
+    /// [`Error::is_unreachable`] when the database could not be asked.
+    pub async fn backfill(
+        &self,
+        job: &str,
+        from: Timestamp,
+        until: Timestamp,
+        actor: Option<&str>,
+    ) -> Result<Backfill, Error> {
+        let order = Order::Backfill { from, until, actor: actor.map(str::to_owned) };
+        match self.order("backfill", job, order).await? {
+            Ordered::Backfilling => Ok(Backfill::Accepted),
+            Ordered::Refused(error) => Err(Error::config(vec![format!("backfill of {job:?}: {error}")])),
+            Ordered::Paused { .. }
+            | Ordered::Resumed
+            | Ordered::Cancelling(_)
+            | Ordered::Withdrawn
+            | Ordered::Nothing => Ok(Backfill::UnderWay),
         }
     }
 

@@ -21,10 +21,11 @@ impl Node {
             }
             (Question::Register { .. }, Answer::Registered(others)) => self.registration_done(now, others),
             (Question::StandUp(jobs), Answer::StoodUp(done)) => self.stood_up(now, jobs, done),
-            (Question::Look(slots), Answer::Looked { now: server, facts }) => {
+            (Question::Look(slots), Answer::Looked { now: server, facts, requested }) => {
                 self.served(now);
                 self.look_sent = at;
                 self.looked(now, server, slots.into_iter().zip(facts).collect());
+                self.found_requested(now, requested);
                 self.answer_status(now);
             }
             (Question::TryLocks(slots), Answer::Tried(granted)) => {

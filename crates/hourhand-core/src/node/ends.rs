@@ -6,7 +6,7 @@ use super::life::{Ending, Life};
 use super::{Node, Now};
 use crate::backoff::spread;
 use crate::occurrence::{Decision, overlapped};
-use crate::outcome::{BodyEnd, Outcome, StopReason, Trigger, judge};
+use crate::outcome::{BodyEnd, Outcome, StopReason, judge};
 use crate::protocol::{End, EndAnswer, EndForm, Notice, Slot, Trouble, TroubleKind};
 use crate::time::Mono;
 
@@ -33,7 +33,7 @@ impl Node {
         let Some(going) = job.going() else { return };
         let definition = &job.definition;
         let mut verdict = judge(end, stopped, definition.completes, going.run.attempt, &definition.retry);
-        if going.trigger == Trigger::Manual {
+        if !going.trigger.is_by_schedule() {
             verdict.handled = true;
         }
         let (epoch, occurrence) = (going.run.epoch, going.occurrence);
@@ -103,7 +103,9 @@ impl Node {
         if self.shutting_down() {
             return self.rest_until(slot, None);
         }
-        let known = self.job(slot).facts.clone().filter(|facts| facts.open_run().is_none());
+        let hinted = std::mem::take(&mut self.job_mut(slot).hinted);
+        let known = self.job(slot).facts.clone();
+        let known = known.filter(|facts| !hinted && facts.request.is_none() && facts.open_run().is_none());
         // Whether a bounded window is behind only the row tells.
         let known = known.filter(|_| self.job(slot).definition.window_max.is_none());
         match known.map(|facts| self.decide(now, slot, &facts)) {

@@ -7,6 +7,7 @@ use crate::job::Definition;
 use crate::occurrence::{Due, Skip};
 use crate::outcome::{StopReason, Trigger, Verdict};
 use crate::protocol::{EndForm, Started, Ticket};
+use crate::request::Taken;
 use crate::time::Mono;
 
 /// A job, as this node has it before its eyes.
@@ -24,6 +25,8 @@ pub(super) struct Job {
     pub(super) tickets: Vec<(Ticket, Mono)>,
     /// Tickets make the job looked at, not before then.
     pub(super) look_at: Mono,
+    /// Something was changed by hand while a run was under way here: looked into once it has ended.
+    pub(super) hinted: bool,
     /// An end that the database would not take in time: written through any later session.
     pub(super) unrecorded: Option<Ending>,
     /// A body that would not stop: no run here until its task has ended.
@@ -90,8 +93,10 @@ pub(super) struct Intent {
 pub(super) enum Wish {
     /// To run an occurrence.
     Occurrence(Due),
-    /// To run because somebody asked.
+    /// To run because somebody asked this node.
     ByHand,
+    /// To run because somebody asked the fleet.
+    Requested(Taken),
     /// To run for the rest of a bounded window.
     FollowUp,
     /// To put on record what is passed over.
@@ -173,6 +178,7 @@ impl Job {
             looked_at: Mono::default(),
             tickets: Vec::new(),
             look_at: Mono::default(),
+            hinted: false,
             unrecorded: None,
             stuck: None,
             other_key: false,

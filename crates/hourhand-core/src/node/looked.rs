@@ -10,6 +10,7 @@ use crate::backoff::spread;
 use crate::facts::{Facts, Holder};
 use crate::occurrence::{Decision, decide};
 use crate::protocol::{Action, Obstacle, Slot, Ticket, TriggerAnswer, Trouble, TroubleKind};
+use crate::request::Taken;
 use crate::time::Mono;
 
 /// A lock held by nobody's run is looked at again for this long: a start or an end may be under way.
@@ -98,7 +99,7 @@ impl Node {
         }
     }
 
-    fn look_at_one(&mut self, now: Now, slot: Slot, facts: &Facts) {
+    pub(super) fn look_at_one(&mut self, now: Now, slot: Slot, facts: &Facts) {
         if self.job(slot).other_key {
             let text = "the job is registered under another key".to_owned();
             let trouble = Trouble { kind: TroubleKind::Other, text };
@@ -153,7 +154,7 @@ impl Node {
             self.job_mut(slot).stand_up = replaces;
             return self.live(slot, Life::Due);
         }
-        match wish(self.decide(now, slot, facts), by_hand && !held) {
+        match wish(self.decide(now, slot, facts), by_hand && !held, self.asked_for(slot, facts)) {
             Ok(_) if held => self.contend(now, slot, facts),
             Ok(wish) => self.live(slot, Life::Wanted(intent(wish, facts))),
             Err(next) => self.rest_until(slot, next),
@@ -213,7 +214,7 @@ impl Node {
         if other_kind && !self.shutting_down() {
             return self.contend(now, slot, facts);
         }
-        let wish = match wish(self.decide(now, slot, facts), by_hand) {
+        let wish = match wish(self.decide(now, slot, facts), by_hand, self.asked_for(slot, facts)) {
             Ok(wish) => wish,
             // A run that ended without a word is put on record even if nothing is to be started.
             Err(_) if facts.open_run().is_some() && !self.shutting_down() => Wish::Record,
@@ -281,15 +282,18 @@ impl Node {
     }
 }
 
-/// What a decision wants the lock for, or when to look again.
-fn wish(decision: Decision, by_hand: bool) -> Result<Wish, Option<Timestamp>> {
-    match decision {
-        Decision::Due(due) => Ok(Wish::Occurrence(due)),
-        Decision::PassOver(skip) => Ok(Wish::PassOver(skip)),
-        Decision::FollowUp | Decision::Later(_) | Decision::NotYet(_) if by_hand => Ok(Wish::ByHand),
-        Decision::FollowUp => Ok(Wish::FollowUp),
-        Decision::Later(at) => Err(Some(at)),
-        Decision::NotYet(next) => Err(next),
+/// What a decision wants the lock for, or when to look again. What is due by the schedule goes first; a backfill also lets a bounded
+/// window catch up, of which the row would not know any more after it.
+fn wish(decision: Decision, by_hand: bool, asked: Option<Taken>) -> Result<Wish, Option<Timestamp>> {
+    let now = asked.filter(|taken| taken.again.is_none());
+    match (decision, now) {
+        (Decision::Due(due), _) => Ok(Wish::Occurrence(due)),
+        (Decision::PassOver(skip), _) => Ok(Wish::PassOver(skip)),
+        (Decision::FollowUp | Decision::Later(_) | Decision::NotYet(_), Some(taken)) => Ok(Wish::Requested(taken)),
+        (Decision::FollowUp | Decision::Later(_) | Decision::NotYet(_), None) if by_hand => Ok(Wish::ByHand),
+        (Decision::FollowUp, None) => Ok(Wish::FollowUp),
+        (Decision::Later(at), None) => asked.map(Wish::Requested).ok_or(Some(at)),
+        (Decision::NotYet(next), None) => asked.map(Wish::Requested).ok_or(next),
     }
 }
 

@@ -4,6 +4,7 @@ use super::life::Life;
 use super::{Node, Now};
 use crate::claim::ClaimEvent;
 use crate::protocol::{Action, Order, Ordered, Question, Slot, Ticket};
+use crate::request::backfill_runs;
 
 /// An order that waits for the session.
 #[derive(Debug)]
@@ -14,7 +15,15 @@ pub(super) struct Standing {
 }
 
 impl Node {
-    pub(super) fn ordered(&mut self, now: Now, standing: Standing) {
+    pub(super) fn ordered(&mut self, now: Now, mut standing: Standing) {
+        if let Order::Backfill { from, until, .. } = &mut standing.order {
+            // What lies ahead is the schedule's.
+            *until = self.clock.estimate(now).unwrap_or(now.wall).min(*until);
+            let schedule = &self.job(standing.slot).definition.schedule;
+            if let Err(error) = backfill_runs(schedule, *from, *until) {
+                return self.act(Action::AnswerOrder(standing.ticket, Ok(Ordered::Refused(error))));
+            }
+        }
         self.orders.push_back(standing);
         self.hurry(now);
     }
@@ -40,8 +49,11 @@ impl Node {
     }
 
     fn look_at_change(&mut self, slot: Slot) {
-        if matches!(self.job(slot).life, Life::Resting) && !self.shutting_down() {
-            self.live(slot, Life::Due);
+        match self.job(slot).life {
+            Life::Resting if !self.shutting_down() => self.live(slot, Life::Due),
+            Life::Running(_) | Life::Ending(_) => self.job_mut(slot).hinted = true,
+            // Each of these looks before it starts anything, or has just looked.
+            Life::Resting | Life::Due | Life::Wanted(_) | Life::Granted(_) | Life::Contended(_) => {}
         }
     }
 

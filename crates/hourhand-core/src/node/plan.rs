@@ -155,7 +155,7 @@ impl Node {
                 Wish::PassOver(skip) => return Some(Question::PassOver { slot: *slot, seen: intent.seen, skip }),
                 // What was to be recorded is; the next look lets go.
                 Wish::Record => return Some(Question::Look(vec![*slot])),
-                Wish::Occurrence(_) | Wish::ByHand | Wish::FollowUp => {}
+                Wish::Occurrence(_) | Wish::ByHand | Wish::Requested(_) | Wish::FollowUp => {}
             }
             let start = self.start_of(*slot, intent);
             if *alone {

@@ -12,6 +12,7 @@ use crate::occurrence::Skip;
 use crate::occurrence::SkipReason;
 use crate::outcome::{StopReason, Trigger};
 use crate::protocol::{Action, Notice, Proof, Slot, Start, StartAnswer, Started, Trouble, TroubleKind};
+use crate::request::Taken;
 use crate::time::Mono;
 
 /// How soon a node looks again that was too late for a lease.
@@ -66,7 +67,8 @@ impl Node {
         let watching = self.job(slot).holds.watch;
         let maintain = self.wants_maintenance(now, slot);
         match &mut self.job_mut(slot).life {
-            Life::Wanted(Intent { wish: Wish::ByHand, .. }) => self.refused_by_hand(now, slot),
+            // Whoever has it has probably taken the request.
+            Life::Wanted(Intent { wish: Wish::ByHand | Wish::Requested(_), .. }) => self.refused_by_hand(now, slot),
             Life::Wanted(_) => {
                 let again_at = if self.leases() { now.mono + spread(LEASE_LOST_WAIT, self.draw()) } else { now.mono };
                 let outside = self.leases();
@@ -106,9 +108,14 @@ impl Node {
         let (due, trigger) = match intent.wish {
             Wish::Occurrence(due) => (Some(due), due.trigger),
             Wish::FollowUp => (None, Trigger::CatchUp),
-            Wish::ByHand | Wish::PassOver(_) | Wish::Record => (None, Trigger::Manual),
+            Wish::Requested(Taken { again: Some(_), .. }) => (None, Trigger::Backfill),
+            Wish::ByHand | Wish::Requested(_) | Wish::PassOver(_) | Wish::Record => (None, Trigger::Manual),
         };
         let skip = due.and_then(|due| due.skip);
+        let taken = match intent.wish {
+            Wish::Requested(taken) => Some(taken),
+            Wish::Occurrence(_) | Wish::FollowUp | Wish::ByHand | Wish::PassOver(_) | Wish::Record => None,
+        };
         Start {
             slot,
             occurrence: due.map(|due| due.occurrence),
@@ -117,7 +124,8 @@ impl Node {
             skipped: skip.map_or(0, |skip| skip.count),
             skipped_for: skip.map(|skip| skip.newest),
             reason: if self.job(slot).stood_up { SkipReason::StoodDown } else { SkipReason::Coalesced },
-            window_end: due.and_then(|due| due.window_end),
+            window_end: due.map_or(taken.and_then(|taken| taken.again?.window_end), |due| due.window_end),
+            taken,
         }
     }
 
@@ -167,13 +175,17 @@ impl Node {
     }
 
     fn run(&mut self, now: Now, start: &Start, run: Started) {
-        let Start { slot, occurrence, trigger, skipped, .. } = *start;
+        let Start { slot, occurrence, trigger, skipped, taken, .. } = *start;
         let (epoch, takeover, since) = (run.epoch, run.takeover, run.started_at);
         let timeout = self.job(slot).definition.timeout;
         let times_out_at = timeout.and_then(|length| Duration::try_from(length).ok()).map(|length| now.mono + length);
         self.job_mut(slot).said_row_locked = false;
         self.job_mut(slot).stood_up &= occurrence.is_none();
         self.live(slot, Life::Running(Going { run: run.clone(), occurrence, trigger, times_out_at, stop: None }));
+        if let Some(facts) = &mut self.job_mut(slot).facts {
+            facts.request = facts.request.filter(|request| taken.is_none_or(|taken| taken.id != request.id || !taken.last));
+        }
+        let occurrence = occurrence.or(taken.and_then(|taken| taken.again).map(|again| again.occurrence));
         self.say(Notice::RunStarted { slot, epoch, trigger, occurrence, takeover, skipped });
         self.act(Action::StartBody { slot, occurrence, trigger, run });
         self.answer_started(slot, trigger == Trigger::Manual, epoch, since);

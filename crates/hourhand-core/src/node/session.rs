@@ -85,6 +85,7 @@ impl Node {
         }
         self.learn_clock(now, server);
         self.try_unrecorded_whole(now.mono);
+        self.look_after_silence();
     }
 
     /// Takes the server's time, and says once when the node's own is far from it.

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::{Slot, Started};
 use crate::facts::Facts;
+use crate::request::BackfillError;
 
 /// What became of one start.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,6 +95,8 @@ pub enum Answer {
         now: Option<Timestamp>,
         /// One entry a job asked for.
         facts: Vec<Option<Facts>>,
+        /// Other jobs of the node that somebody asks for.
+        requested: Vec<(Slot, Facts)>,
     },
     /// Granted or not; `None`: this backend does not carry our mark.
     Tried(Vec<Option<bool>>),
@@ -136,6 +139,13 @@ pub enum Ordered {
     Resumed,
     /// This run has been asked to stop.
     Cancelling(i64),
-    /// There was nothing to do: not paused, not running, or not that run.
+    /// No run was under way; what had been asked for is withdrawn.
+    Withdrawn,
+    /// The backfill stands in its row.
+    Backfilling,
+    /// The span can't be run again.
+    Refused(BackfillError),
+    /// There was nothing to do: not paused, not running, or not that run; or a backfill of the job is
+    /// under way already.
     Nothing,
 }

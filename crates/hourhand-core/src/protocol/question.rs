@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::Slot;
 use crate::occurrence::{Skip, SkipReason};
 use crate::outcome::{Trigger, Verdict};
+use crate::request::Taken;
 
 /// What the node asks of its session.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,6 +100,8 @@ pub struct Start {
     pub reason: SkipReason,
     /// Its window ends here at the latest.
     pub window_end: Option<Timestamp>,
+    /// What it takes of a request: in the same statement, or nothing starts.
+    pub taken: Option<Taken>,
 }
 
 /// A run that has started.
@@ -165,10 +168,19 @@ pub enum Order {
         /// Who says so.
         actor: Option<String>,
     },
-    /// The run under way is to stop.
+    /// The run under way is to stop, and what is asked for is withdrawn.
     Cancel {
         /// Only this one.
         epoch: Option<i64>,
+        /// Who says so.
+        actor: Option<String>,
+    },
+    /// The occurrences of a span are to be run again.
+    Backfill {
+        /// From this instant.
+        from: Timestamp,
+        /// Before this one.
+        until: Timestamp,
         /// Who says so.
         actor: Option<String>,
     },

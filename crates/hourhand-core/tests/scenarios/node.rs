@@ -20,8 +20,9 @@
 //! | `unlocked`, `unlocked not-ours`, `reconciled`, `reconciled incomplete` | |
 //! | `refused KIND` | the question came to nothing |
 //! | `freed NAME` | another node said that it let the lock go |
+//! | `changed NAME` | somebody said that something about the job was changed by hand |
 //! | `body NAME HOW`, `body NAME/EPOCH HOW` | a body ended |
-//! | `trigger NAME`, `status`, `shutdown` | somebody asks; tickets count from 1 |
+//! | `trigger NAME`, `backfill NAME FROM UNTIL`, `status`, `shutdown` | somebody asks; tickets count from 1 |
 //! | `health` | asks the node how it is; nothing happens |
 
 mod answers;
@@ -35,7 +36,7 @@ use std::time::Duration;
 use hourhand_core::facts::Facts;
 use hourhand_core::job::Definition;
 use hourhand_core::node::{Exclusion, Node, Settings};
-use hourhand_core::protocol::{Action, Event, Question, Slot, Ticket, Trouble, TroubleKind};
+use hourhand_core::protocol::{Action, Event, Order, Question, Slot, Ticket, Trouble, TroubleKind};
 use hourhand_core::time::{Mono, Now};
 use jiff::{SignedDuration, Timestamp};
 
@@ -56,6 +57,16 @@ fn a_node_waits_for_a_lock_and_takes_over() {
 #[test]
 fn whoever_asks_for_a_run_is_answered() {
     golden::check::<World>("node_requests.txt");
+}
+
+#[test]
+fn a_request_from_elsewhere_is_taken_once() {
+    golden::check::<World>("node_elsewhere.txt");
+}
+
+#[test]
+fn a_span_is_run_again_one_after_another() {
+    golden::check::<World>("node_backfills.txt");
 }
 
 #[test]
@@ -236,6 +247,8 @@ impl World {
                 Event::Refused(trouble(rest))
             }
             "freed" => Event::Freed(self.jobs[self.slot(rest).0].key.0),
+            "changed" => Event::Changed(self.jobs[self.slot(rest).0].key.0),
+            "backfill" => self.backfill(rest),
             "body" => self.body(rest),
             "trigger" => Event::Triggered { slot: self.slot(rest), ticket: self.ticket() },
             "status" => Event::StatusAsked(self.ticket()),
@@ -250,6 +263,13 @@ impl World {
     fn ticket(&mut self) -> Ticket {
         self.tickets += 1;
         Ticket(self.tickets)
+    }
+
+    fn backfill(&mut self, rest: &str) -> Event {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let [name, from, until] = words[..] else { panic!("backfill NAME FROM UNTIL: {rest}") };
+        let order = Order::Backfill { from: time(from), until: time(until), actor: None };
+        Event::Ordered { slot: self.slot(name), order, ticket: self.ticket() }
     }
 
     fn body(&self, rest: &str) -> Event {

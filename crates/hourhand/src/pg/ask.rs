@@ -130,10 +130,14 @@ impl Session {
         let fingerprints = catalog.fingerprints(slots);
         let params: [Param<'_>; 3] =
             [(&names, Type::TEXT_ARRAY), (&self.token(), Type::TEXT), (&fingerprints, Type::INT8_ARRAY)];
-        let rows = by_name(self.rows(&self.statements.look, &params).await?)?;
+        let mut rows = by_name(self.rows(&self.statements.look, &params).await?)?;
         let now = rows.values().next().map(|row| instant(row, "now")).transpose()?;
-        let found = names.iter().map(|name| rows.get(*name).map(facts).transpose());
-        Ok(Answer::Looked { now, facts: found.collect::<Result<_, _>>()? })
+        let found = names.iter().map(|name| rows.remove(*name).map(|row| facts(&row)).transpose());
+        let found = found.collect::<Result<_, _>>()?;
+        // Somebody may ask for jobs that this node does not have.
+        let others = rows.iter().filter_map(|(name, row)| Some((catalog.slot(name)?, row)));
+        let requested = others.map(|(slot, row)| Ok((slot, facts(row)?))).collect::<Result<_, Trouble>>()?;
+        Ok(Answer::Looked { now, facts: found, requested })
     }
 
     async fn try_locks(&self, catalog: &Catalog, slots: &[Slot]) -> Result<Answer, Trouble> {
@@ -189,7 +193,12 @@ impl Session {
         let window_maxes: Vec<_> = starts.iter().map(|start| entry(start).window_max_seconds).collect();
         let reasons: Vec<&str> = starts.iter().map(|start| start.reason.as_str()).collect();
         let fingerprints: Vec<i64> = starts.iter().map(|start| entry(start).fingerprint).collect();
-        let params: [Param<'_>; 13] = [
+        let taken = |start: &Start| start.taken;
+        let again = |start: &Start| taken(start).and_then(|taken| taken.again);
+        let requests: Vec<_> = starts.iter().map(|start| taken(start).map(|taken| taken.id)).collect();
+        let agains: Vec<_> = starts.iter().map(|start| again(start).map(|again| Tstz(again.occurrence))).collect();
+        let lasts: Vec<_> = starts.iter().map(|start| taken(start).map(|taken| taken.last)).collect();
+        let params: [Param<'_>; 16] = [
             (&names, Type::TEXT_ARRAY),
             (&occurrences, Type::TIMESTAMPTZ_ARRAY),
             (&seen, Type::INT8_ARRAY),
@@ -203,6 +212,9 @@ impl Session {
             (&window_maxes, Type::FLOAT8_ARRAY),
             (&reasons, Type::TEXT_ARRAY),
             (&fingerprints, Type::INT8_ARRAY),
+            (&requests, Type::INT8_ARRAY),
+            (&agains, Type::TIMESTAMPTZ_ARRAY),
+            (&lasts, Type::BOOL_ARRAY),
         ];
         let statement = if alone { &self.statements.start_alone } else { &self.statements.start };
         let rows = by_name(self.rows(statement, &params).await?)?;

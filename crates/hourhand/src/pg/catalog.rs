@@ -31,6 +31,11 @@ impl Catalog {
         &self.entries[slot.0]
     }
 
+    /// The slot of a job of this node's.
+    pub(crate) fn slot(&self, name: &str) -> Option<Slot> {
+        self.entries.iter().position(|entry| entry.name == name).map(Slot)
+    }
+
     pub(crate) fn names(&self, slots: &[Slot]) -> Vec<&str> {
         slots.iter().map(|slot| self.entry(*slot).name.as_str()).collect()
     }

@@ -33,8 +33,25 @@ impl Session {
             Order::Cancel { epoch, actor } => {
                 let params: [Param<'_>; 3] = [(name, Type::TEXT), (epoch, Type::INT8), (actor, Type::TEXT)];
                 let rows = self.rows(&self.statements.cancel, &params).await?;
-                let meant = rows.first().map(|row| get(row, "epoch")).transpose()?;
-                meant.map_or(Ordered::Nothing, Ordered::Cancelling)
+                let meant: Option<Option<i64>> = rows.first().map(|row| get(row, "epoch")).transpose()?;
+                match meant {
+                    Some(Some(epoch)) => Ordered::Cancelling(epoch),
+                    Some(None) => Ordered::Withdrawn,
+                    None => Ordered::Nothing,
+                }
+            }
+            Order::Backfill { from, until, actor } => {
+                let (kind, never) = ("backfill", None::<f64>);
+                let params: [Param<'_>; 6] = [
+                    (name, Type::TEXT),
+                    (&kind, Type::TEXT),
+                    (actor, Type::TEXT),
+                    (&never, Type::FLOAT8),
+                    (&Tstz(*from), Type::TIMESTAMPTZ),
+                    (&Tstz(*until), Type::TIMESTAMPTZ),
+                ];
+                let rows = self.rows(&self.statements.request, &params).await?;
+                if rows.is_empty() { Ordered::Nothing } else { Ordered::Backfilling }
             }
         };
         Ok(Answer::Ordered(ordered))

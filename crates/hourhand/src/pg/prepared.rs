@@ -23,6 +23,7 @@ async fn every_statement_prepares_against_the_migrated_schema() {
         &statements.pause,
         &statements.resume,
         &statements.cancel,
+        &statements.request,
         &statements.start,
         &statements.start_alone,
         &statements.ping,

@@ -7,6 +7,7 @@ use hourhand_core::facts::{Facts, Holder, Registered};
 use hourhand_core::key::Key;
 use hourhand_core::outcome::Trigger;
 use hourhand_core::protocol::{Started, Trouble};
+use hourhand_core::request::{Request, Wanted};
 use jiff::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
@@ -68,6 +69,7 @@ pub(crate) fn facts(row: &Row) -> Result<Facts, Trouble> {
         window_behind: get::<Option<bool>>(row, "window_behind")?.unwrap_or(false),
         last_outcome: get(row, "last_outcome")?,
         last_success_at: instant_or_none(row, "last_success_at")?,
+        request: request(row)?,
     })
 }
 
@@ -75,6 +77,16 @@ pub(crate) fn facts(row: &Row) -> Result<Facts, Trouble> {
 fn other(row: &Row) -> Result<Option<Registered>, Trouble> {
     let Some(body) = get::<Option<&str>>(row, "other")? else { return Ok(None) };
     Ok(Some(definition::read(get(row, "name")?, Key(get(row, "key")?), get(row, "fingerprint")?, body)))
+}
+
+fn request(row: &Row) -> Result<Option<Request>, Trouble> {
+    let Some(id) = get::<Option<i64>>(row, "request")? else { return Ok(None) };
+    let wanted = if get(row, "backfill")? {
+        Wanted::Backfill { after: instant(row, "backfill_after")?, until: instant(row, "backfill_until")? }
+    } else {
+        Wanted::Run
+    };
+    Ok(Some(Request { id, wanted }))
 }
 
 pub(crate) fn started(row: &Row) -> Result<Option<Started>, Trouble> {

@@ -1,6 +1,6 @@
 //! Answers of the session, as scenes write them.
 
-use hourhand_core::protocol::{Answer, EndAnswer, Obstacle, Proof, Question, Slot, StartAnswer, Started};
+use hourhand_core::protocol::{Answer, EndAnswer, Obstacle, Ordered, Proof, Question, Slot, StartAnswer, Started};
 use jiff::Timestamp;
 
 use super::World;
@@ -21,7 +21,10 @@ impl World {
             ("looked", Question::Look(slots)) => {
                 parts(rest).for_each(|part| self.learn(part));
                 let facts: Vec<_> = slots.iter().map(|slot| self.facts[slot.0].clone()).collect();
-                Answer::Looked { now: facts.iter().any(Option::is_some).then_some(self.server), facts }
+                let others = (0..self.facts.len()).map(Slot).filter(|slot| !slots.contains(slot));
+                let asked_for = |slot: Slot| Some((slot, self.facts[slot.0].clone().filter(|facts| facts.request.is_some())?));
+                let requested = others.filter_map(asked_for).collect();
+                Answer::Looked { now: facts.iter().any(Option::is_some).then_some(self.server), facts, requested }
             }
             ("tried", Question::TryLocks(slots) | Question::TryWatches(slots)) => {
                 let answers: Vec<_> = rest.split_whitespace().map(granted).collect();
@@ -44,6 +47,7 @@ impl World {
                 Answer::Obstacles(parts(rest).map(|part| self.obstacle(part)).collect())
             }
             ("blocker", Question::Unblock(_)) => Answer::Blocker(parts(rest).map(|part| self.obstacle(part).1).next()),
+            ("backfilling", Question::Order(..)) => Answer::Ordered(Ordered::Backfilling),
             ("pruned", Question::Prune) => Answer::Pruned(rest.parse().unwrap()),
             ("passed-over", Question::PassOver { .. }) => Answer::PassedOver(rest != "not"),
             ("unlocked", Question::Unlock(_) | Question::UnlockWatches(_)) => Answer::Unlocked(rest != "not-ours"),

@@ -1,4 +1,5 @@
-//! What a look shows, as scenes write it: `epoch=5`, `handled=10:00`, `holder=77/hourhand`, `paused`, `not-paused`, ….
+//! What a look shows, as scenes write it: `epoch=5`, `handled=10:00`, `holder=77/hourhand`, `paused`, `not-paused`, `asked=9` (request
+//! 9 asks for a run), `asked=9/08:00/12:00` (for the occurrences in between, again), ….
 
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use hourhand_core::job::Definition;
 use hourhand_core::key::Key;
 use hourhand_core::name::JobName;
 use hourhand_core::outcome::Trigger;
+use hourhand_core::request::{Request, Wanted};
 use hourhand_core::schedule::Schedule;
 use jiff::SignedDuration;
 
@@ -35,6 +37,7 @@ pub(crate) fn set(facts: &mut Facts, word: &str) {
         "for" => facts.scheduled_for = optional(value).map(time),
         "trigger" => facts.trigger = optional(value).map(|word| Trigger::parse(word).unwrap()),
         "behind" => facts.window_behind = true,
+        "asked" => facts.request = optional(value).map(request),
         "running" => running(facts, value),
         "other" => facts.other = optional(value).map(other),
         "lost" => lost(facts, value),
@@ -52,6 +55,12 @@ fn other(text: &str) -> Registered {
         definition: (every != "?").then(|| Arc::new(definition(every))),
         start_delay: SignedDuration::ZERO,
     }
+}
+
+fn request(text: &str) -> Request {
+    let (id, span) = text.split_once('/').map_or((text, None), |(id, span)| (id, span.split_once('/')));
+    let backfill = |(after, until)| Wanted::Backfill { after: time(after), until: time(until) };
+    Request { id: id.parse().unwrap(), wanted: span.map_or(Wanted::Run, backfill) }
 }
 
 fn holder(text: &str) -> Holder {

@@ -5,6 +5,7 @@ use hourhand_core::node::{Health, Problem};
 use hourhand_core::occurrence::SkipReason;
 use hourhand_core::outcome::{StopReason, Trigger};
 use hourhand_core::protocol::{Action, End, Notice, Question, Slot, Start, TriggerAnswer};
+use hourhand_core::request::Taken;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::notation::{length_shown, shown, shown_or_none, span_shown};
@@ -96,7 +97,16 @@ fn start(start: &Start, jobs: &[Definition]) -> String {
         None => String::new(),
     };
     let what = what_for(start.occurrence, start.trigger);
-    format!("{}{what}, seen epoch {}{passed}", jobs[start.slot.0].name, start.seen)
+    let taken = start.taken.map(taken).unwrap_or_default();
+    format!("{}{what}, seen epoch {}{passed}{taken}", jobs[start.slot.0].name, start.seen)
+}
+
+fn taken(taken: Taken) -> String {
+    let again = taken.again.map(|again| {
+        format!(", the occurrence {} up to {}", shown(again.occurrence), shown_or_none(again.window_end))
+    });
+    let left = if taken.last { "" } else { ", more is left" };
+    format!(", taking request {}{}{left}", taken.id, again.unwrap_or_default())
 }
 
 fn what_for(occurrence: Option<Timestamp>, trigger: Trigger) -> String {

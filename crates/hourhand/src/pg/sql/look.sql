@@ -1,4 +1,5 @@
--- What the database knows of these jobs, read before a decision: the row, who holds the lock, pause and lease.
+-- What the database knows of these jobs, read before a decision: the row, who holds the lock, pause and lease; and of every other
+-- job that somebody asks for, so that a visit made for one job finds the requests for all.
 -- pg_locks is read once for all jobs: a look into it takes every partition of the lock table.
 -- $1 names, $2 token of this node's leases (null: it takes none), $3 fingerprints of its definitions: another one that stands
 -- registered is read whole
@@ -16,7 +17,7 @@ select j.name, clock_timestamp() as now,
   coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false) as paused,
   -- A pause that has run out ended then.
   case when p.active and p.until <= clock_timestamp() then p.until else p.resumed_at end as resumed_at,
-  j.last_outcome = 'succeeded' and j.ended_epoch = j.epoch and j.window_until < j.started_at and j.covered_until < j.started_at
+  j.trigger <> 'backfill' and j.last_outcome = 'succeeded' and j.ended_epoch = j.epoch and j.window_until < j.started_at and j.covered_until < j.started_at
     as window_behind,
   -- A lease counts as a holder without a session: pid 0.
   coalesce(h.pid, case when e.live then 0 end) as holder_pid, coalesce(a.application_name, case when e.live then e.holder end)
@@ -30,8 +31,14 @@ select j.name, clock_timestamp() as now,
   case when $2::text is null
     then j.pid = pg_backend_pid()
       and j.backend_start = (select s.backend_start from pg_stat_activity s where s.pid = pg_backend_pid())
-    else e.own and e.epoch = j.epoch end as mine
-from unnest($1::text[], $3::bigint[]) as w(name, fingerprint)
+    else e.own and e.epoch = j.epoch end as mine,
+  q.id as request, q.kind = 'backfill' as backfill, q.after as backfill_after, q.span_until as backfill_until
+from (
+  select * from unnest($1::text[], $3::bigint[])
+  union all
+  select distinct r.job, null::bigint from {schema}.request r
+  where r.answered_at is null and r.expires_at > clock_timestamp() and r.job <> all($1::text[])
+) as w(name, fingerprint)
 join {schema}.job j on j.name = w.name
 left join {schema}.definition d on d.job = j.name
 left join {schema}.pause p on p.job = j.name
@@ -40,5 +47,11 @@ left join lateral (
     l.expires_at > clock_timestamp() and l.token is distinct from $2::text::uuid as live,
     case when isfinite(l.expires_at) then extract(epoch from l.expires_at - clock_timestamp())::float8 end as seconds_left
   from {schema}.lease l where l.job = j.name) e on true
+left join lateral (
+  -- A person waits for a run; a backfill can wait.
+  select r.id, r.kind, coalesce(r.position, r.span_from - interval '1 microsecond') as after, r.span_until
+  from {schema}.request r
+  where r.job = j.name and r.answered_at is null and r.expires_at > clock_timestamp()
+  order by r.kind desc limit 1) q on true
 left join lateral (select k.pid from locks k where k.key = j.key limit 1) h on true
 left join pg_stat_activity a on a.pid = h.pid

@@ -7,10 +7,12 @@
 --   d.fingerprint         an occurrence is one of the registered definition: its node has not been told to stand down meanwhile
 --   lease                 no other kind of exclusion runs it; its row is locked too, so that no renewal slips in between
 --   own                   this backend holds the key: if the pooler probe was fooled, nothing starts
+--   a request             is taken by this very statement, or nothing starts: taken once, whoever dies in between
 --   with a token ($9)     the lease is ours and has not run out, and nobody at all holds the key
 -- $1 names, $2 occurrences (null: by hand), $3 epochs seen, $4 triggers, $5 lookbacks in seconds, $6 skipped before, $7 the
 -- newest of those, $8 node, $9 token of leases (null: session locks), $10 where the window ends at the latest, $11 its length at
--- most in seconds, $12 why the older ones are skipped, $13 fingerprints of the definitions that the decisions rest on
+-- most in seconds, $12 why the older ones are skipped, $13 fingerprints of the definitions that the decisions rest on, $14 requests,
+-- $15 the occurrences to run again that these ask for (null: a run now), $16 nothing is left of them
 with held as materialized (
   select ((l.classid::bigint << 32) | l.objid::bigint) as key
   from pg_locks l
@@ -20,12 +22,16 @@ with held as materialized (
 ),
 want as materialized (
   select * from unnest($1::text[], $2::timestamptz[], $3::bigint[], $4::text[], $5::float8[], $6::bigint[], $7::timestamptz[],
-      $10::timestamptz[], $11::float8[], $12::text[], $13::bigint[])
-    as w(name, occurrence, seen, trigger, lookback, skipped, skipped_for, window_end, window_max, reason, fingerprint)
+      $10::timestamptz[], $11::float8[], $12::text[], $13::bigint[], $14::bigint[], $15::timestamptz[], $16::boolean[])
+    as w(name, occurrence, seen, trigger, lookback, skipped, skipped_for, window_end, window_max, reason, fingerprint, request,
+      again, last)
 ),
 ready as (
-  select j.*, w.occurrence, w.trigger as wanted_trigger, w.lookback, w.skipped, w.skipped_for, w.window_end, w.window_max, w.reason,
-    clock_timestamp() as at
+  select j.*, w.occurrence, w.trigger as wanted_trigger, w.lookback, w.skipped, w.skipped_for, w.window_end, w.reason,
+    clock_timestamp() as at, w.request, w.again, w.last,
+    -- The window of an occurrence that is run again is the span up to the next one.
+    coalesce(w.again, j.covered_until - make_interval(secs => w.lookback)) as begins,
+    case when w.again is null then w.window_max end as window_max
   from want w
   join {schema}.job s on s.name = w.name
   join {schema}.job j on j.name = w.name
@@ -47,6 +53,12 @@ ready as (
   order by j.name
   for no key update of j, l skip locked
 ),
+asked as (
+  select q.id, r.name, r.again, r.last, r.last_outcome = 'lost' as lost from ready r join {schema}.request q on q.id = r.request
+  where q.job = r.name and q.answered_at is null and q.expires_at > clock_timestamp()
+    and (r.again is null or q.position is null or q.position < r.again)
+  for no key update of q skip locked
+),
 started as (
   update {schema}.job j set
     -- Never repeats: also outlives a restore, and a failover that lost commits.
@@ -54,24 +66,29 @@ started as (
     ended_epoch = r.epoch,
     node = $8::text, pid = pg_backend_pid(),
     backend_start = (select a.backend_start from pg_stat_activity a where a.pid = pg_backend_pid()),
-    started_at = r.at, scheduled_for = r.occurrence, trigger = r.wanted_trigger,
+    started_at = r.at, scheduled_for = coalesce(r.occurrence, r.again), trigger = r.wanted_trigger,
     attempt = case when r.occurrence is null or r.open_for is distinct from r.occurrence then 1 else r.attempts + 1 end,
     takeover = case when r.occurrence is null or r.open_for is distinct from r.occurrence then 0 else r.deaths end,
-    window_from = r.covered_until - make_interval(secs => r.lookback),
-    window_until = greatest(r.covered_until - make_interval(secs => r.lookback),
-      least(r.at, r.window_end, r.covered_until - make_interval(secs => r.lookback) + make_interval(secs => r.window_max))),
+    window_from = r.begins,
+    window_until = greatest(r.begins, least(r.at, r.window_end, r.begins + make_interval(secs => r.window_max))),
     -- Counters of the open occurrence: a newer one begins with fresh attempts; deaths go on across occurrences.
     attempts = case when r.occurrence is null or r.open_for is not distinct from r.occurrence then r.attempts else 0 end,
     open_for = coalesce(r.occurrence, r.open_for),
     not_before = case when r.occurrence is null then r.not_before end
   from ready r
-  where j.name = r.name
+  where j.name = r.name and (r.request is null or r.request in (select a.id from asked a))
   returning j.name, j.epoch, j.attempt, j.takeover, j.window_from, j.window_until, j.started_at
 ),
 leased as (
   update {schema}.lease l set epoch = s.epoch
   from started s
   where l.job = s.name and l.token = $9::text::uuid
+),
+taken as (
+  update {schema}.request q set
+    position = a.again, epoch = s.epoch, node = $8::text, deaths = case when a.lost then q.deaths else 0 end, answered_at = case when a.last then s.started_at end
+  from asked a join started s on s.name = a.name
+  where q.id = a.id
 ),
 skips as (
   insert into {schema}.history (job, scheduled_for, outcome, reason, count, node)

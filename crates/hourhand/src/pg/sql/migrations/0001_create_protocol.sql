@@ -58,13 +58,28 @@ create table {schema}.cancel (
   actor text
 );
 
+-- What somebody asks of the fleet, from anywhere: a run now (`trigger`), or the occurrences of a span again (`backfill`). The start of a
+-- run takes it, in the same statement. A backfill stays until its last run has started; `position` is the occurrence of its newest.
 create table {schema}.request (
   id bigint generated always as identity primary key,
   job text not null,
-  kind text not null,
+  kind text not null check (kind in ('trigger', 'backfill')),
+  actor text,
   asked_at timestamptz not null default clock_timestamp(),
-  expires_at timestamptz not null
+  -- Void from then on.
+  expires_at timestamptz not null,
+  span_from timestamptz,
+  span_until timestamptz,
+  position timestamptz,
+  -- Holders of its runs that died, in a row.
+  deaths int not null default 0,
+  -- The newest run that came of it, and that nothing more will: without a run it was withdrawn.
+  epoch bigint,
+  node text,
+  answered_at timestamptz
 );
+-- Who asks twice is answered once.
+create unique index request_open on {schema}.request (job, kind) where answered_at is null;
 
 -- Every job has its lease row from registration on, so that a start of either kind can lock it: a lease that does not
 -- exist cannot be locked, and both kinds of exclusion would run at once.
@@ -238,6 +253,7 @@ declare
   at timestamptz := clock_timestamp();
   dead int;
   gives_up boolean := false;
+  withdrawn boolean;
 begin
   -- Row first, history second, like every transaction of ours. The lock proves that the run is over: its session is gone.
   select j.* into r from {schema}.job j
@@ -249,6 +265,13 @@ begin
   if r.scheduled_for is null or r.trigger not in ('schedule', 'catch_up', 'retry') then
     dead := r.deaths;
     update {schema}.job j set ended_epoch = r.epoch, last_outcome = 'lost' where j.name = p_job;
+    if p_died then
+      -- A body that kills its process must not do so once for each occurrence of a span.
+      update {schema}.request q set
+        deaths = q.deaths + 1, answered_at = case when q.deaths >= 2 then at end
+      where q.job = p_job and q.epoch = p_epoch and q.answered_at is null
+      returning q.deaths, q.answered_at is not null into dead, withdrawn;
+    end if;
   else
     dead := case when p_died then r.deaths + 1 else 0 end;
     gives_up := dead >= 3;
@@ -265,9 +288,10 @@ begin
     window_from, window_until, node, error)
   values (r.name, r.epoch, r.trigger, r.scheduled_for, r.started_at, at, case when gives_up then 'failed' else 'lost' end,
     r.attempt, r.takeover, r.window_from, r.window_until, r.node,
-    case when gives_up then format('holder died %s times', dead) end)
+    case when gives_up then format('holder died %s times', dead)
+      when withdrawn then format('holder died %s times: the rest of the backfill is given up', dead) end)
   on conflict (job, epoch) do nothing;
-  return query select dead, gives_up;
+  return query select coalesce(dead, r.deaths), gives_up or coalesce(withdrawn, false);
 end $$;
 
 -- A manual run by a session that holds the job's key, in any language. It ends by `complete`, or is lost with its session.

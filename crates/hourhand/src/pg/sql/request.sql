@@ -1,0 +1,18 @@
+-- Records what somebody asks of the fleet, and says so to whoever is connected. Who asks again for what is still open joins it (a
+-- void request is asked anew); a second backfill of a job is refused: no row. Old answers are removed on the way.
+-- $1 name, $2 kind, $3 actor, $4 seconds after which it is void (null: never), $5 and $6 span
+with old as (
+  delete from {schema}.request q where q.job = $1::text and q.answered_at < clock_timestamp() - interval '1 day'
+),
+asked as (
+  insert into {schema}.request as q (job, kind, actor, expires_at, span_from, span_until)
+  select j.name, $2::text, $3::text, coalesce(clock_timestamp() + make_interval(secs => $4::float8), 'infinity'),
+    $5::timestamptz, $6::timestamptz
+  from {schema}.job j where j.name = $1::text
+  on conflict (job, kind) where answered_at is null do update set
+    actor = excluded.actor, asked_at = excluded.asked_at, expires_at = greatest(q.expires_at, excluded.expires_at)
+  where q.kind = 'trigger'
+  returning q.id, q.job, q.expires_at
+)
+select a.id, a.expires_at, pg_notify('hourhand', 'look ' || j.key) as said
+from asked a join {schema}.job j on j.name = a.job
