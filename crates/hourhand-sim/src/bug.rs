@@ -34,6 +34,8 @@ pub enum Bug {
     StandDownForEver,
     /// A start does not ask for the definition that it rests on.
     StartsAnyDefinition,
+    /// The start of a run that was asked for leaves the request to be taken by somebody else.
+    RequestNotTaken,
 }
 
 impl Bug {
@@ -48,11 +50,12 @@ impl Bug {
             Bug::StartsAnyDefinition => &["deploy"],
             Bug::PingCountedFromAnswer | Bug::CloseBeforeBodiesEnd | Bug::EvictTooSoon => &["P7"],
             Bug::DoubtIgnored => &["P1", "P8"],
+            Bug::RequestNotTaken => &["request"],
         }
     }
 
     /// All of them.
-    pub const ALL: [Bug; 14] = [
+    pub const ALL: [Bug; 15] = [
         Bug::CheckBeforeLockOnly,
         Bug::CheckByHistory,
         Bug::UnlockBeforeEnd,
@@ -67,5 +70,6 @@ impl Bug {
         Bug::DoubtIgnored,
         Bug::StandDownForEver,
         Bug::StartsAnyDefinition,
+        Bug::RequestNotTaken,
     ];
 }

@@ -42,6 +42,8 @@ pub(crate) struct Checks {
     deaths: Vec<u32>,
     /// Some body must end soon.
     hurry: bool,
+    /// The newest step of each request that was taken, and when.
+    taken: BTreeMap<i64, (Option<Timestamp>, At)>,
     /// When each job's lock was last let go.
     freed_at: Vec<At>,
 }
@@ -58,6 +60,7 @@ impl Checks {
             uncertain: BTreeSet::new(),
             deaths: vec![0; jobs],
             hurry: false,
+            taken: BTreeMap::new(),
             freed_at: vec![At::default(); jobs],
         }
     }
@@ -78,6 +81,8 @@ impl Checks {
     pub(crate) fn rolled_back(&mut self, at: At, store: &Store) {
         self.successes.retain(|_, when| *when <= at);
         self.uncertain.extend(self.runs.keys());
+        // What was taken since may be taken again: by the position that the standby knows.
+        self.taken.retain(|_, (_, when)| *when <= at);
         for (job, newest) in self.newest.iter_mut().enumerate() {
             let row = store.rows.get(&job);
             *newest = row.map_or(0, |row| row.epoch);

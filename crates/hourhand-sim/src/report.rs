@@ -21,6 +21,8 @@ pub struct Report {
     pub fenced_out: u64,
     /// Runs by hand.
     pub triggered: u64,
+    /// Runs that were asked for from elsewhere.
+    pub requested: u64,
     /// Requests that were answered with *already running*.
     pub refused: u64,
     /// Questions for the status.
@@ -47,6 +49,7 @@ impl AddAssign<&Report> for Report {
         self.commits += other.commits;
         self.fenced_out += other.fenced_out;
         self.triggered += other.triggered;
+        self.requested += other.requested;
         self.refused += other.refused;
         self.statuses += other.statuses;
         self.locks_lost += other.locks_lost;

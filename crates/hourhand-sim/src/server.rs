@@ -11,6 +11,7 @@ mod leases;
 mod locks;
 mod look;
 mod maintain;
+mod requests;
 mod runs;
 mod session;
 mod store;
@@ -163,6 +164,13 @@ pub(crate) enum Note {
         key: i64,
         from: i32,
     },
+    NotifyLook {
+        key: i64,
+    },
+    Taken {
+        id: i64,
+        again: Option<Timestamp>,
+    },
 }
 
 /// The server.
@@ -193,6 +201,7 @@ pub(crate) struct Server {
     pub(crate) remembered: BTreeMap<(usize, usize), i64>,
     next_pid: i32,
     next_tx: u64,
+    next_request: i64,
 }
 
 impl Server {
@@ -220,6 +229,7 @@ impl Server {
             remembered: BTreeMap::new(),
             next_pid: 100,
             next_tx: 0,
+            next_request: 0,
         }
     }
 

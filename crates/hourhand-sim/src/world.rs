@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hourhand_core::protocol::{Answer, Trouble};
+use hourhand_core::protocol::{Answer, Event, Trouble};
 
 use self::faults::Faults;
 use crate::Outcome;
@@ -95,11 +95,11 @@ pub(crate) enum Happening {
         pid: i32,
         cut: u64,
     },
-    /// A notice arrives that a lock is free.
+    /// A notice arrives.
     Notified {
         process: usize,
         pid: i32,
-        key: i64,
+        said: Event,
     },
     /// A body does something.
     Body {
@@ -327,7 +327,7 @@ impl World {
         }
         match what {
             Happening::Woke { process, wakes } => self.woke(process, wakes),
-            Happening::WokeInVain { process } => self.feed(process, hourhand_core::protocol::Event::Woke),
+            Happening::WokeInVain { process } => self.feed(process, Event::Woke),
             Happening::Opened { process, attempt, end_former } => self.opened(process, attempt, end_former),
             Happening::OpenSeen { process, pid } => self.open_seen(process, pid),
             Happening::Arrived { pid, process, request } => self.arrived(pid, process, request),
@@ -338,7 +338,7 @@ impl World {
             Happening::ClosedSeen { process, pid } => self.closed_seen(process, pid),
             Happening::CloseArrived { pid } => self.end_session(pid, Cause::Client),
             Happening::Silence { pid, cut } => self.silence(pid, cut),
-            Happening::Notified { process, pid, key } => self.notified(process, pid, key),
+            Happening::Notified { process, pid, said } => self.notified(process, pid, said),
             Happening::Body { body, step } => self.body_step(body, step),
             Happening::FenceArrived { tx } => self.fence_arrived(tx),
             Happening::CommitArrived { tx } => self.commit_arrived(tx),

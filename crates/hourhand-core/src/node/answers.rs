@@ -25,7 +25,7 @@ impl Node {
                 self.served(now);
                 self.look_sent = at;
                 self.looked(now, server, slots.into_iter().zip(facts).collect());
-                self.found_requested(now, requested);
+                self.found_requested(requested);
                 self.answer_status(now);
             }
             (Question::TryLocks(slots), Answer::Tried(granted)) => {

@@ -99,7 +99,7 @@ impl Node {
         }
     }
 
-    pub(super) fn look_at_one(&mut self, now: Now, slot: Slot, facts: &Facts) {
+    fn look_at_one(&mut self, now: Now, slot: Slot, facts: &Facts) {
         if self.job(slot).other_key {
             let text = "the job is registered under another key".to_owned();
             let trouble = Trouble { kind: TroubleKind::Other, text };

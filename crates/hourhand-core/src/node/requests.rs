@@ -1,7 +1,7 @@
 //! Requests from elsewhere. The row is the request; a notice only says when to look.
 
+use super::Node;
 use super::life::Life;
-use super::{Node, Now};
 use crate::facts::Facts;
 use crate::protocol::Slot;
 use crate::request::Taken;
@@ -10,17 +10,23 @@ impl Node {
     /// What a start of this node may take of the request that a look showed.
     pub(super) fn asked_for(&self, slot: Slot, facts: &Facts) -> Option<Taken> {
         let job = self.job(slot);
-        let may = !facts.paused && !self.shutting_down() && job.stuck.is_none() && job.unrecorded.is_none();
+        // A node that stands down leaves it to those with the registered definition.
+        let may = !facts.paused
+            && facts.other.is_none()
+            && !self.shutting_down()
+            && job.stuck.is_none()
+            && job.unrecorded.is_none();
         facts.request.filter(|_| may)?.next_step(&job.definition.schedule)
     }
 
-    /// Every look brings the requests for all jobs of the node, also for those at rest.
-    pub(super) fn found_requested(&mut self, now: Now, found: Vec<(Slot, Facts)>) {
-        for (slot, facts) in found {
-            if matches!(self.job(slot).life, Life::Resting) && self.asked_for(slot, &facts).is_some() {
-                self.job_mut(slot).looked_at = now.mono;
-                self.job_mut(slot).facts = Some(facts.clone());
-                self.look_at_one(now, slot, &facts);
+    /// Every look brings word of the requests for all jobs of the node, also for those at rest. One that a look at the job itself
+    /// has shown already, and that could not be taken then, waits for the next one.
+    pub(super) fn found_requested(&mut self, found: Vec<(Slot, i64)>) {
+        for (slot, request) in found {
+            let job = self.job(slot);
+            let known = job.facts.as_ref().and_then(|facts| facts.request).is_some_and(|known| known.id == request);
+            if matches!(job.life, Life::Resting) && !known && !job.other_key && !self.shutting_down() {
+                self.live(slot, Life::Due);
             }
         }
     }

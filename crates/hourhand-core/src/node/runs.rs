@@ -183,7 +183,8 @@ impl Node {
         self.job_mut(slot).stood_up &= occurrence.is_none();
         self.live(slot, Life::Running(Going { run: run.clone(), occurrence, trigger, times_out_at, stop: None }));
         if let Some(facts) = &mut self.job_mut(slot).facts {
-            facts.request = facts.request.filter(|request| taken.is_none_or(|taken| taken.id != request.id || !taken.last));
+            facts.request =
+                facts.request.filter(|request| taken.is_none_or(|taken| taken.id != request.id || !taken.last));
         }
         let occurrence = occurrence.or(taken.and_then(|taken| taken.again).map(|again| again.occurrence));
         self.say(Notice::RunStarted { slot, epoch, trigger, occurrence, takeover, skipped });

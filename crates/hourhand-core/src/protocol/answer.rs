@@ -95,8 +95,8 @@ pub enum Answer {
         now: Option<Timestamp>,
         /// One entry a job asked for.
         facts: Vec<Option<Facts>>,
-        /// Other jobs of the node that somebody asks for.
-        requested: Vec<(Slot, Facts)>,
+        /// Other jobs of the node that somebody asks for, with the number of what is asked.
+        requested: Vec<(Slot, i64)>,
     },
     /// Granted or not; `None`: this backend does not carry our mark.
     Tried(Vec<Option<bool>>),

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use hourhand_core::occurrence::overdue;
+use hourhand_core::request::Wanted;
 use jiff::SignedDuration;
 
 use crate::process::Line;
 use crate::server::Lock;
+use crate::time::At;
 use crate::world::{Happening, World};
 
 /// Within this a due occurrence runs or is handled, once all is quiet; and whoever asked is answered.
@@ -59,6 +61,17 @@ impl World {
         }
     }
 
+    /// Whoever asked for a run before all was quiet has got one, or his request is void.
+    fn check_requests_at_the_end(&mut self) {
+        let (now, at) = (self.server.now(self.now), self.now);
+        let quiet = At::default() + self.plan.quiet_from();
+        let waits = self.server.store.requests.iter().find(|asked| {
+            asked.open && asked.wanted == Wanted::Run && asked.expires_at > now && asked.asked_at <= quiet
+        });
+        let waits = waits.map(|asked| (asked.id, asked.job));
+        self.checks.require(waits.is_none(), at, || format!("request and job {waits:?}: nobody has taken it"));
+    }
+
     fn check_leases_at_the_end(&mut self) {
         let now = self.server.now(self.now);
         for job in 0..self.jobs.len() {
@@ -83,6 +96,7 @@ impl World {
             let late = facts.as_ref().is_none_or(|facts| overdue(&definition, facts, now, bound));
             self.checks.require(!late, self.now, || format!("P8: job {job} is overdue when all is quiet: {facts:?}"));
         }
+        self.check_requests_at_the_end();
         self.check_leases_at_the_end();
         let locks: Vec<(Lock, i32, u32)> = self.server.locks.all().collect();
         for (lock, pid, count) in locks {

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use hourhand_core::outcome::Outcome;
+use hourhand_core::protocol::Event;
+use jiff::Timestamp;
 
 use super::named;
 use crate::body::Body;
@@ -10,6 +12,8 @@ use crate::server::{Cause, Form, Lock, Note, STRANGER, Tx};
 use crate::time::At;
 use crate::world::{Happening, World};
 
+/// Nobody's session.
+const STRANGER_PID: i32 = 0;
 /// How long a clean line and an aborted task may take, besides the time to stop.
 const SLACK: Duration = Duration::from_millis(500);
 
@@ -76,7 +80,9 @@ impl World {
             Note::Unlocked { pid, lock, open_run } => self.check_unlock(pid, lock, open_run),
             Note::SessionGone { pid, process, cause, locks } => self.check_session_gone(pid, (process, cause), &locks),
             Note::Committed { tx, row_epoch } => self.check_commit(&tx, row_epoch),
-            Note::NotifyFree { key, from } => self.notify(key, from),
+            Note::NotifyFree { key, from } => self.notify(Event::Freed(key), from),
+            Note::NotifyLook { key } => self.notify(Event::Changed(key), STRANGER_PID),
+            Note::Taken { id, again } => self.check_taken(id, again),
         }
     }
 
@@ -88,6 +94,15 @@ impl World {
             let before = self.checks.successes.insert((job, occurrence), now);
             self.checks.require(before.is_none(), now, || format!("P3: {occurrence} of job {job} succeeded twice"));
         }
+    }
+
+    /// A start has taken a request: a run now once, each occurrence of a backfill once and in order.
+    fn check_taken(&mut self, id: i64, again: Option<Timestamp>) {
+        let now = self.now;
+        self.report.requested += 1;
+        let before = self.checks.taken.insert(id, (again, now));
+        let once = before.is_none_or(|(before, _)| before < again);
+        self.checks.require(once, now, || format!("request {id} is taken for {again:?} after {before:?}"));
     }
 
     /// A fenced write has become visible.
@@ -241,7 +256,7 @@ impl World {
     }
 
     /// Notices are hints: some are lost, some come twice.
-    fn notify(&mut self, key: i64, from: i32) {
+    fn notify(&mut self, said: Event, from: i32) {
         let listeners: Vec<(usize, i32)> = (self.server.backends.iter())
             .filter(|(pid, backend)| **pid != from && backend.process != STRANGER && backend.token.is_none())
             .map(|(pid, backend)| (backend.process, *pid))
@@ -254,7 +269,7 @@ impl World {
             };
             for _ in 0..times {
                 let arrival = self.arrival(process, false);
-                self.at(arrival, Happening::Notified { process, pid, key });
+                self.at(arrival, Happening::Notified { process, pid, said: said.clone() });
             }
         }
     }

@@ -9,8 +9,11 @@ use crate::time::At;
 impl Server {
     pub(super) fn look(&self, pid: i32, jobs: &[usize], slots: &[Slot], at: At) -> Execution {
         let facts: Vec<Option<Facts>> = slots.iter().map(|slot| self.facts(jobs[slot.0], pid, at)).collect();
+        let others = (0..jobs.len()).map(Slot).filter(|slot| !slots.contains(slot));
+        let requested =
+            others.filter_map(|slot| Some((slot, self.requested(jobs[slot.0], self.now(at))?.id))).collect();
         let now = facts.iter().any(Option::is_some).then(|| self.now(at));
-        Execution::Done(Answer::Looked { now, facts })
+        Execution::Done(Answer::Looked { now, facts, requested })
     }
 
     /// What a look of this session shows of a job.
@@ -50,6 +53,7 @@ impl Server {
             window_behind: false,
             last_outcome: row.last_outcome.clone(),
             last_success_at: row.last_success_at,
+            request: self.requested(job, now),
         })
     }
 

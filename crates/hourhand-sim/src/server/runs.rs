@@ -37,6 +37,9 @@ impl Server {
             }
         }
         let (row, scheduled) = (row.clone(), row.scheduled());
+        if died && !scheduled {
+            self.step_died(job, epoch);
+        }
         self.store.write_end(job, &row, epoch, if gave_up { "failed" } else { "lost" });
         self.notes.push(Note::Settled { job, died, gave_up, scheduled });
         Execution::Done(Answer::Settled(Some((deaths, gave_up))))
@@ -92,6 +95,11 @@ impl Server {
         {
             return StartAnswer::NotStarted;
         }
+        if start.taken.is_some_and(|taken| !self.may_take(&taken, now)) {
+            return StartAnswer::NotStarted;
+        }
+        let before_lost = row.last_outcome.as_deref() == Some("lost");
+        let again = start.taken.and_then(|taken| taken.again);
         let (before, handled) = (row.epoch, start.occurrence.is_some_and(|occurrence| row.handled_until >= occurrence));
         let epoch = self.next_epoch(pid, job, now);
         let (node, lookback) =
@@ -101,11 +109,13 @@ impl Server {
         row.epoch = epoch;
         row.ended_epoch = before;
         (row.node, row.pid, row.started_at) = (node, Some(pid), Some(now));
-        (row.scheduled_for, row.trigger) = (start.occurrence, Some(start.trigger));
+        (row.scheduled_for, row.trigger) =
+            (start.occurrence.or(again.map(|again| again.occurrence)), Some(start.trigger));
         row.attempt = if same { row.attempts + 1 } else { 1 };
         row.takeover = if same { row.deaths } else { 0 };
-        row.window_from = row.covered_until - lookback;
-        row.window_until = row.window_from.max(now);
+        row.window_from = again.map_or(row.covered_until - lookback, |again| again.occurrence);
+        let ends = again.and_then(|again| again.window_end).map_or(now, |end| end.min(now));
+        row.window_until = row.window_from.max(ends);
         if start.occurrence.is_some() {
             row.attempts = if same { row.attempts } else { 0 };
             (row.open_for, row.not_before) = (start.occurrence, None);
@@ -120,6 +130,9 @@ impl Server {
         };
         if let Some(lease) = self.store.leases.get_mut(&job).filter(|lease| Some(lease.token) == token) {
             lease.epoch = Some(epoch);
+        }
+        if let Some(taken) = &start.taken {
+            self.take_request(taken, epoch, before_lost);
         }
         let repeated = start.occurrence.is_some_and(|occurrence| self.store.has_succeeded(job, occurrence));
         if start.skipped > 0 {

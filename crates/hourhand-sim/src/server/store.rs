@@ -7,6 +7,7 @@ use hourhand_core::outcome::Trigger;
 use jiff::Timestamp;
 
 use super::leases::Lease;
+use super::requests::Asked;
 
 /// A job's row, column by column as in the database.
 #[derive(Clone, Debug)]
@@ -101,6 +102,7 @@ pub(crate) struct Store {
     pub(crate) rows: BTreeMap<usize, Row>,
     pub(crate) leases: BTreeMap<usize, Lease>,
     pub(crate) history: Vec<Record>,
+    pub(crate) requests: Vec<Asked>,
 }
 
 impl Store {

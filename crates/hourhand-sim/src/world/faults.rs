@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use hourhand_core::protocol::{Event, Question, Ticket};
+use hourhand_core::request::Wanted;
 use jiff::SignedDuration;
 
 use super::{CANARIES, Happening, World};
@@ -55,6 +56,8 @@ enum Fault {
     Crowd,
     FillLocks,
     Trigger,
+    Request,
+    Backfill,
     Status,
     Pause,
     Cancel,
@@ -65,7 +68,7 @@ enum Fault {
     Canary,
 }
 
-const FAULTS: [Fault; 33] = [
+const FAULTS: [Fault; 36] = [
     Fault::Kill,
     Fault::Kill,
     Fault::Freeze,
@@ -89,6 +92,9 @@ const FAULTS: [Fault; 33] = [
     Fault::Trigger,
     Fault::Trigger,
     Fault::Trigger,
+    Fault::Request,
+    Fault::Request,
+    Fault::Backfill,
     Fault::Status,
     Fault::Pause,
     Fault::Cancel,
@@ -184,6 +190,7 @@ impl World {
             Fault::StepServer => self.step_server(3_000),
             Fault::Pause => self.pause(),
             Fault::Cancel => self.cancel(),
+            Fault::Request | Fault::Backfill => self.request_from_elsewhere(fault),
             Fault::ForeignLock => self.foreign_lock(),
             Fault::LockRow => self.lock_row(),
             Fault::Canary => self.canary(),
@@ -359,6 +366,24 @@ impl World {
         }
     }
 
+    /// Somebody asks the database, not a node.
+    fn request_from_elsewhere(&mut self, fault: Fault) {
+        let job = self.random.below(self.jobs.len() as u64) as usize;
+        if !self.server.up || !self.server.store.rows.contains_key(&job) {
+            return;
+        }
+        let now = self.server.now(self.now);
+        let lasts = SignedDuration::from_secs(*self.random.pick(&[2, 60, 3_600]));
+        let (wanted, lasts) = match fault {
+            Fault::Backfill => {
+                let span = SignedDuration::from_secs(*self.random.pick(&[60, 300]));
+                (Wanted::Backfill { after: now - span, until: now }, SignedDuration::from_hours(1))
+            }
+            _ => (Wanted::Run, lasts),
+        };
+        self.server.request(job, wanted, lasts, self.now);
+    }
+
     fn cancel(&mut self) {
         let job = self.random.below(self.jobs.len() as u64) as usize;
         if let Some(row) = self.server.store.rows.get_mut(&job) {
@@ -394,6 +419,10 @@ impl World {
     /// Faults are over: those under way have ended, or are ended now.
     pub(super) fn become_quiet(&mut self) {
         self.note(|| "quiet".to_owned());
+        // The last to ask: each is to get a run before the end.
+        for _ in 0..self.jobs.len() {
+            self.request_from_elsewhere(Fault::Request);
+        }
         self.quiet = true;
         self.server.out_of_locks = false;
         let now = self.server.now(self.now);

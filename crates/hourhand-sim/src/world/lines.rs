@@ -139,9 +139,9 @@ impl World {
         }
     }
 
-    pub(super) fn notified(&mut self, process: usize, pid: i32, key: i64) {
+    pub(super) fn notified(&mut self, process: usize, pid: i32, said: Event) {
         if self.processes[process].line == Line::Open(pid) {
-            self.feed(process, Event::Freed(key));
+            self.feed(process, said);
         }
     }
 }

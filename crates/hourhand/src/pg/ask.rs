@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::catalog::{Catalog, halves};
-use super::row::{by_name, facts, get, instant, started};
+use super::row::{by_name, get, instant, looked, started};
 use super::session::Session;
 use super::sql;
 use super::trouble::{timed_out, trouble};
@@ -132,11 +132,11 @@ impl Session {
             [(&names, Type::TEXT_ARRAY), (&self.token(), Type::TEXT), (&fingerprints, Type::INT8_ARRAY)];
         let mut rows = by_name(self.rows(&self.statements.look, &params).await?)?;
         let now = rows.values().next().map(|row| instant(row, "now")).transpose()?;
-        let found = names.iter().map(|name| rows.remove(*name).map(|row| facts(&row)).transpose());
+        let found = names.iter().map(|name| rows.remove(*name).map(|row| looked(&row)).transpose());
         let found = found.collect::<Result<_, _>>()?;
         // Somebody may ask for jobs that this node does not have.
         let others = rows.iter().filter_map(|(name, row)| Some((catalog.slot(name)?, row)));
-        let requested = others.map(|(slot, row)| Ok((slot, facts(row)?))).collect::<Result<_, Trouble>>()?;
+        let requested = others.map(|(slot, row)| Ok((slot, get(row, "request")?))).collect::<Result<_, Trouble>>()?;
         Ok(Answer::Looked { now, facts: found, requested })
     }
 

@@ -69,7 +69,7 @@ pub(crate) fn facts(row: &Row) -> Result<Facts, Trouble> {
         window_behind: get::<Option<bool>>(row, "window_behind")?.unwrap_or(false),
         last_outcome: get(row, "last_outcome")?,
         last_success_at: instant_or_none(row, "last_success_at")?,
-        request: request(row)?,
+        request: None,
     })
 }
 
@@ -77,6 +77,11 @@ pub(crate) fn facts(row: &Row) -> Result<Facts, Trouble> {
 fn other(row: &Row) -> Result<Option<Registered>, Trouble> {
     let Some(body) = get::<Option<&str>>(row, "other")? else { return Ok(None) };
     Ok(Some(definition::read(get(row, "name")?, Key(get(row, "key")?), get(row, "fingerprint")?, body)))
+}
+
+/// The facts of a look: with what somebody asks for.
+pub(crate) fn looked(row: &Row) -> Result<Facts, Trouble> {
+    Ok(Facts { request: request(row)?, ..facts(row)? })
 }
 
 fn request(row: &Row) -> Result<Option<Request>, Trouble> {

@@ -6,6 +6,7 @@ mod proxy;
 mod world;
 
 mod acquisition_in_doubt;
+mod backfills;
 mod bodies_that_misbehave;
 mod cancel_matrix;
 mod catch_up;

@@ -22,7 +22,7 @@ impl World {
                 parts(rest).for_each(|part| self.learn(part));
                 let facts: Vec<_> = slots.iter().map(|slot| self.facts[slot.0].clone()).collect();
                 let others = (0..self.facts.len()).map(Slot).filter(|slot| !slots.contains(slot));
-                let asked_for = |slot: Slot| Some((slot, self.facts[slot.0].clone().filter(|facts| facts.request.is_some())?));
+                let asked_for = |slot: Slot| Some((slot, self.facts[slot.0].as_ref()?.request?.id));
                 let requested = others.filter_map(asked_for).collect();
                 Answer::Looked { now: facts.iter().any(Option::is_some).then_some(self.server), facts, requested }
             }

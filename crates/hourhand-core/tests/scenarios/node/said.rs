@@ -102,9 +102,9 @@ fn start(start: &Start, jobs: &[Definition]) -> String {
 }
 
 fn taken(taken: Taken) -> String {
-    let again = taken.again.map(|again| {
-        format!(", the occurrence {} up to {}", shown(again.occurrence), shown_or_none(again.window_end))
-    });
+    let again = taken
+        .again
+        .map(|again| format!(", the occurrence {} up to {}", shown(again.occurrence), shown_or_none(again.window_end)));
     let left = if taken.last { "" } else { ", more is left" };
     format!(", taking request {}{}{left}", taken.id, again.unwrap_or_default())
 }

@@ -13,6 +13,13 @@ asked as (
     actor = excluded.actor, asked_at = excluded.asked_at, expires_at = greatest(q.expires_at, excluded.expires_at)
   where q.kind = 'trigger'
   returning q.id, q.job, q.expires_at
+),
+noted as (
+  insert into {schema}.audit (actor, action, job, detail)
+  select $3::text, $2::text, a.job, jsonb_strip_nulls(jsonb_build_object('request', a.id,
+    'from', to_char($5::timestamptz at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+    'until', to_char($6::timestamptz at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))
+  from asked a
 )
 select a.id, a.expires_at, pg_notify('hourhand', 'look ' || j.key) as said
 from asked a join {schema}.job j on j.name = a.job
