@@ -5,6 +5,7 @@
 mod command;
 mod world;
 
+mod by_hand;
 mod exit_status;
 mod json_is_a_promise;
 mod migrations;
