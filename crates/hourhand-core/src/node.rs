@@ -22,6 +22,7 @@ mod health;
 mod life;
 mod looked;
 mod maintain;
+mod members;
 mod orders;
 mod plan;
 mod requests;
@@ -30,6 +31,7 @@ mod session;
 mod timers;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -95,7 +97,14 @@ pub struct Node {
     settings: Settings,
     spans: Spans,
     began: Mono,
-    jobs: Vec<Job>,
+    /// By slot. A slot is used once: what still speaks of a job that is gone can't be taken for another.
+    jobs: Vec<Option<Box<Job>>>,
+    /// To be registered before anything else is done about them.
+    unregistered: BTreeSet<Slot>,
+    /// Removed by their program; gone once nothing of them is left.
+    leaving: BTreeSet<Slot>,
+    /// Who waits until a job is registered.
+    adding: Vec<(Slot, Ticket)>,
     by_key: HashMap<i64, Slot>,
     session: Session,
     claim: Claim,
@@ -126,8 +135,20 @@ pub struct Node {
 impl Node {
     /// A node that begins now, with these jobs. It looks at all of them at its first visit.
     pub fn new(settings: Settings, definitions: Vec<Definition>, now: Now) -> Node {
-        let by_key = definitions.iter().enumerate().map(|(at, job)| (job.key.0, Slot(at))).collect();
-        let jobs: Vec<Job> = definitions.into_iter().map(Job::new).collect();
+        let slots = (0..definitions.len()).map(Slot);
+        Node::with_slots(settings, slots.zip(definitions.into_iter().map(Arc::new)).collect(), now)
+    }
+
+    /// As [`Node::new`], with a slot of its own for each job: those of a node before this one.
+    pub fn with_slots(settings: Settings, definitions: Vec<(Slot, Arc<Definition>)>, now: Now) -> Node {
+        let mut node = Node::without_jobs(settings, now);
+        for (slot, definition) in definitions {
+            node.join(slot, definition);
+        }
+        node
+    }
+
+    fn without_jobs(settings: Settings, now: Now) -> Node {
         Node {
             spans: Spans::of(settings.ttl),
             random: settings.seed,
@@ -136,9 +157,12 @@ impl Node {
             prune_at: now.mono + settings.prune_interval / 60,
             settings,
             began: now.mono,
-            active: (0..jobs.len()).map(Slot).collect(),
-            jobs,
-            by_key,
+            active: BTreeSet::new(),
+            jobs: Vec::new(),
+            unregistered: BTreeSet::new(),
+            leaving: BTreeSet::new(),
+            adding: Vec::new(),
+            by_key: HashMap::new(),
             session: Session::new(),
             claim: Claim::None,
             clock: ServerClock::default(),
@@ -176,16 +200,19 @@ impl Node {
             Event::Changed(key) => self.changed(key),
             Event::Ordered { slot, order, ticket } => self.ordered(now, Standing { slot, order, ticket }),
             Event::StatusAsked(ticket) => self.status_asked(now, ticket),
+            Event::Added { jobs, ticket } => self.added(now, jobs, ticket),
+            Event::Removed { slot, ticket } => self.removed(now, slot, ticket),
             Event::Shutdown => self.shut_down(now),
         }
         self.let_time_pass(now);
         self.plan(now);
+        self.release();
         std::mem::take(&mut self.actions)
     }
 
     /// The definitions stand in the database: the first visit is done.
     pub fn is_registered(&self) -> bool {
-        self.session.registered
+        self.unregistered.is_empty()
     }
 
     /// Until when the locks held are believed in; none: no lock is held, or not any more. Each answered ping moves it.
@@ -198,17 +225,17 @@ impl Node {
 
     /// A job's definition.
     pub fn definition(&self, slot: Slot) -> &Definition {
-        &self.jobs[slot.0].definition
+        &self.job(slot).definition
     }
 
     /// What the last look showed of a job.
     pub fn facts(&self, slot: Slot) -> Option<&Facts> {
-        self.jobs[slot.0].facts.as_ref()
+        self.job(slot).facts.as_ref()
     }
 
     /// All jobs.
-    pub fn slots(&self) -> impl Iterator<Item = Slot> + use<> {
-        (0..self.jobs.len()).map(Slot)
+    pub fn slots(&self) -> Vec<Slot> {
+        (0..self.jobs.len()).map(Slot).filter(|slot| self.has(*slot)).collect()
     }
 
     /// The definition that decides about a job: the registered one.
@@ -232,12 +259,13 @@ impl Node {
         self.act(Action::Say(notice));
     }
 
+    /// Invariant: a slot that anything speaks of is not released; what comes from outside is asked for with [`Node::has`] first.
     fn job(&self, slot: Slot) -> &Job {
-        &self.jobs[slot.0]
+        self.jobs[slot.0].as_ref().unwrap_or_else(|| unreachable!("{slot:?} was released"))
     }
 
     fn job_mut(&mut self, slot: Slot) -> &mut Job {
-        &mut self.jobs[slot.0]
+        self.jobs[slot.0].as_mut().unwrap_or_else(|| unreachable!("{slot:?} was released"))
     }
 
     /// The only way to change a life: keeps calendar and active set in step with it.

@@ -293,7 +293,7 @@ impl Server {
         }
         match &request.question {
             Question::Migrate => Execution::Done(Answer::Migrated),
-            Question::Register { replace } => self.register(pid, (&jobs, *replace), at),
+            Question::Register { replace, .. } => self.register(pid, (&jobs, *replace), at),
             Question::StandUp(seen) => self.stand_up(pid, &jobs, seen),
             Question::Look(slots) => self.look(pid, &jobs, slots, at),
             Question::TryLocks(slots) => self.try_locks(pid, &jobs, slots),

@@ -1,26 +1,26 @@
 //! Building and starting a scheduler: everything that can be wrong is found here, and said all at once.
 
-use std::collections::HashMap;
 use std::fmt::Display;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hourhand_core::claim::Spans;
-use hourhand_core::job::Definition;
 use hourhand_core::name::Namespace;
 use hourhand_core::node::{Exclusion, Settings};
-use hourhand_core::protocol::{Slot, TroubleKind};
+use hourhand_core::protocol::TroubleKind;
 use jiff::SignedDuration;
 use tokio::runtime::Handle as Runtime;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::drive::{Brief, Command, FirstTrouble};
+use crate::directory::Directory;
+use crate::drive::{Brief, Command, FirstTrouble, Roster};
 use crate::error::Error;
-use crate::job::{Body, Job};
+use crate::job::Job;
+use crate::member::{Member, Terms, define};
 use crate::pg::conninfo::{Conninfo, Environment};
-use crate::pg::{Catalog, Entry, Schema, SessionSettings, Signature, Statements, definition};
-use crate::scheduler::{Handle, Scheduler};
+use crate::pg::{Schema, SessionSettings, Signature, Statements};
+use crate::scheduler::{Handle, Scheduler, other_key};
 use crate::thread::{self, Identity};
 
 const TTL_MIN: Duration = Duration::from_secs(5);
@@ -225,14 +225,18 @@ impl SchedulerBuilder {
             return Ok(Scheduler::off());
         }
         let signal = self.shutdown.take();
-        let (brief, identity) = self.check()?;
-        let slots =
-            brief.catalog.entries.iter().enumerate().map(|(at, entry)| (entry.name.clone(), Slot(at))).collect();
+        let Checked { brief, members, terms, node, identity } = self.check()?;
+        let directory = Arc::new(Directory::default());
+        let mut roster = Roster::new(node, directory.clone());
+        let list =
+            |slots: Vec<_>| slots.into_iter().zip(&members).for_each(|(slot, member)| roster.add(slot, member.clone()));
+        // The names were found to be different.
+        let _ = directory.enter(&members, list);
         let (commands, orders) = mpsc::unbounded_channel();
         let (ending, ended) = watch::channel(false);
         let (told, first_visit) = oneshot::channel();
-        thread::spawn(brief, orders, told, (ending, identity))?;
-        let scheduler = Scheduler::on(Handle { commands: commands.clone(), slots, ended: ended.clone() });
+        thread::spawn((brief, roster), orders, told, (ending, identity))?;
+        let scheduler = Scheduler::on(Handle { commands: commands.clone(), directory, terms, ended: ended.clone() });
         if let Some(signal) = signal {
             watch_signal(signal, commands, ended);
         }
@@ -249,7 +253,7 @@ impl SchedulerBuilder {
     }
 
     /// Everything that can be checked without asking anybody.
-    fn check(self) -> Result<(Brief, Option<Identity>), Error> {
+    fn check(self) -> Result<Checked, Error> {
         let mut complaints = self.complaints;
         complaints.extend(Spans::of(self.ttl).check_order(self.ttl).err());
         let url = self.session_url.as_ref().unwrap_or(&self.database_url);
@@ -260,7 +264,9 @@ impl SchedulerBuilder {
         let schema = keep(Schema::parse(&self.schema), "", &mut complaints);
         let namespace = self.namespace.as_deref().map(Namespace::parse).transpose();
         let namespace = keep(namespace, "namespace", &mut complaints).flatten();
-        let (definitions, bodies) = define(self.jobs, namespace.as_ref(), &mut complaints);
+        let start_delay = SignedDuration::try_from(self.start_delay).unwrap_or(SignedDuration::MAX);
+        let terms = Terms { namespace, start_delay };
+        let members = define(self.jobs, &terms, &mut complaints);
         let Some((conninfo, schema)) = conninfo.zip(schema).filter(|_| complaints.is_empty()) else {
             return Err(Error::config(complaints));
         };
@@ -290,52 +296,22 @@ impl SchedulerBuilder {
             signature: signature(self.exclusion, self.ttl),
             application_name: application_name(&node, self.ttl),
         };
-        let start_delay = SignedDuration::try_from(self.start_delay).unwrap_or(SignedDuration::MAX);
-        let catalog =
-            Arc::new(Catalog { entries: definitions.iter().map(|job| entry(job, start_delay)).collect(), node });
-        Ok((Brief { settings, definitions, bodies, catalog, session, runtime }, identity))
+        Ok(Checked { brief: Brief { settings, session, runtime }, members, terms, node, identity })
     }
+}
+
+/// What a scheduler starts with.
+struct Checked {
+    brief: Brief,
+    members: Vec<Member>,
+    terms: Terms,
+    node: String,
+    identity: Option<Identity>,
 }
 
 fn keep<T, E: Display>(result: Result<T, E>, what: &str, complaints: &mut Vec<String>) -> Option<T> {
     let separator = if what.is_empty() { "" } else { ": " };
     result.map_err(|error| complaints.push(format!("{what}{separator}{error}"))).ok()
-}
-
-/// The definitions and bodies of jobs that are each well-formed and have a name and a key of their own.
-fn define(jobs: Vec<Job>, namespace: Option<&Namespace>, complaints: &mut Vec<String>) -> (Vec<Definition>, Vec<Body>) {
-    let mut by_key: HashMap<i64, String> = HashMap::new();
-    let mut defined = (Vec::new(), Vec::new());
-    for job in jobs {
-        match job.define(namespace) {
-            Ok((definition, body)) => {
-                let name = definition.name.to_string();
-                match by_key.insert(definition.key.0, name.clone()) {
-                    Some(before) if before == name => complaints.push(format!("two jobs are called {name:?}")),
-                    Some(before) => complaints.push(format!("jobs {before:?} and {name:?} have one key: rename one")),
-                    None => {}
-                }
-                defined.0.push(definition);
-                defined.1.push(body);
-            }
-            Err(more) => complaints.extend(more),
-        }
-    }
-    defined
-}
-
-fn entry(definition: &Definition, start_delay: SignedDuration) -> Entry {
-    let body = definition::write(definition, start_delay);
-    Entry {
-        name: definition.name.to_string(),
-        key: definition.key,
-        fingerprint: definition::fingerprint(&body),
-        body,
-        lookback_seconds: definition.lookback.as_secs_f64(),
-        initial_window_seconds: definition.initial_window.as_secs_f64(),
-        retention_seconds: definition.retention.as_secs_f64(),
-        window_max_seconds: definition.window_max.map(|length| length.as_secs_f64()),
-    }
 }
 
 fn default_node() -> String {
@@ -370,9 +346,7 @@ fn unservable(trouble: FirstTrouble) -> Option<Error> {
         FirstTrouble::SessionShared => Some(Error::config(vec![
             "the scheduler's session is shared with others: give a direct URL (session_url)".to_owned(),
         ])),
-        FirstTrouble::OtherKey(job) => Some(Error::config(vec![format!(
-            "job {job:?} is registered in this schema under another key: each namespace wants a schema of its own"
-        )])),
+        FirstTrouble::OtherKey(job) => Some(Error::config(vec![other_key(&job)])),
     }
 }
 

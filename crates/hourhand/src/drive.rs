@@ -6,9 +6,11 @@
 
 mod bodies;
 mod notices;
+mod roster;
 mod session;
 
 pub(crate) use bodies::panic_text;
+pub(crate) use roster::Roster;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +21,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
-use crate::job::Body;
+use crate::member::Member;
 use crate::pg::{Catalog, SessionSettings};
 use crate::status::{self, Health, JobStatus};
 use bodies::Bodies;
@@ -32,19 +34,37 @@ type OrderAnswer = Result<Ordered, Trouble>;
 
 /// What the front door asks of the loop.
 pub(crate) enum Command {
-    Trigger { slot: Slot, reply: Reply<TriggerAnswer> },
-    Status { reply: Reply<StatusAnswer> },
-    Health { reply: Reply<Health> },
-    Order { slot: Slot, order: Order, reply: Reply<OrderAnswer> },
+    Trigger {
+        slot: Slot,
+        reply: Reply<TriggerAnswer>,
+    },
+    Status {
+        reply: Reply<StatusAnswer>,
+    },
+    Health {
+        reply: Reply<Health>,
+    },
+    Order {
+        slot: Slot,
+        order: Order,
+        reply: Reply<OrderAnswer>,
+    },
+    /// Jobs that have their slots already; the answer: those that stand under another key, and are not taken.
+    Add {
+        members: Vec<(Slot, Member)>,
+        reply: Reply<Vec<Slot>>,
+    },
+    /// The answer is the run that goes on.
+    Remove {
+        slot: Slot,
+        reply: Reply<Option<i64>>,
+    },
     Shutdown,
 }
 
 /// What the loop is told once.
 pub(crate) struct Brief {
     pub(crate) settings: Settings,
-    pub(crate) definitions: Vec<hourhand_core::job::Definition>,
-    pub(crate) bodies: Vec<Body>,
-    pub(crate) catalog: Arc<Catalog>,
     pub(crate) session: SessionSettings,
     /// Where bodies run: the service's runtime.
     pub(crate) runtime: Handle,
@@ -65,20 +85,24 @@ pub(crate) enum FirstTrouble {
 }
 
 /// Runs the node until it has shut down.
-pub(crate) async fn drive(brief: Arc<Brief>, commands: &mut mpsc::UnboundedReceiver<Command>, reports: &mut Reports) {
+pub(crate) async fn drive(
+    (brief, roster): (Arc<Brief>, &mut Roster),
+    commands: &mut mpsc::UnboundedReceiver<Command>,
+    reports: &mut Reports,
+) {
     let clock = Clock::start();
-    let node = Node::new(brief.settings.clone(), brief.definitions.clone(), clock.now());
-    let bodies = Bodies::new(brief.clone());
-    let line = Line::new(brief.session.clone(), brief.catalog.clone());
-    let mut drive = Drive { brief, clock, node, bodies, line, tickets: Tickets::default(), finished: false };
+    let node = Node::with_slots(brief.settings.clone(), roster.definitions(), clock.now());
+    let line = Line::new(brief.session.clone());
+    let bodies = Bodies::new(brief);
+    let mut drive = Drive { roster, clock, node, bodies, line, tickets: Tickets::default(), finished: false };
     let mut event = Event::Woke;
     while drive.take(event, reports) {
         event = drive.next_event(commands).await;
     }
 }
 
-struct Drive {
-    brief: Arc<Brief>,
+struct Drive<'a> {
+    roster: &'a mut Roster,
     clock: Clock,
     node: Node,
     bodies: Bodies,
@@ -94,9 +118,11 @@ struct Tickets {
     triggers: Vec<(Ticket, Reply<TriggerAnswer>)>,
     statuses: Vec<(Ticket, Reply<StatusAnswer>)>,
     orders: Vec<(Ticket, Reply<OrderAnswer>)>,
+    added: Vec<(Ticket, Reply<Vec<Slot>>)>,
+    removed: Vec<(Ticket, Reply<Option<i64>>)>,
 }
 
-impl Drive {
+impl Drive<'_> {
     /// The next thing that happens. Whatever is under way stays so while something else happens.
     async fn next_event(&mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Event {
         let wakes_in = self.node.wakes_in(self.clock.now()).max(Duration::from_millis(1));
@@ -128,8 +154,21 @@ impl Drive {
             }
             Some(Command::Health { reply }) => {
                 // Whoever asked may have gone, here and below.
-                let _ = reply.send(status::health(&self.node.health(self.clock.now()), &self.brief.catalog));
+                let _ = reply.send(status::health(&self.node.health(self.clock.now()), &self.roster.catalog));
                 Event::Woke
+            }
+            Some(Command::Add { members, reply }) => {
+                let ticket = self.tickets.draw();
+                self.tickets.added.push((ticket, reply));
+                let jobs = members.iter().map(|(slot, member)| (*slot, member.definition.clone())).collect();
+                members.into_iter().for_each(|(slot, member)| self.roster.add(slot, member));
+                Event::Added { jobs, ticket }
+            }
+            Some(Command::Remove { slot, reply }) => {
+                let ticket = self.tickets.draw();
+                self.tickets.removed.push((ticket, reply));
+                self.roster.leave(slot);
+                Event::Removed { slot, ticket }
             }
             // The front door keeps the sender for as long as the loop runs.
             Some(Command::Shutdown) | None => Event::Shutdown,
@@ -156,29 +195,39 @@ impl Drive {
             Action::Close => self.line.close(),
             Action::Ask(question) => {
                 let outputs = self.outputs(&question);
-                self.line.ask(question, outputs);
+                self.line.ask(self.roster.catalog.clone(), question, outputs);
             }
-            Action::StartBody { slot, occurrence, trigger, run } => self.bodies.start(slot, occurrence, trigger, run),
+            Action::StartBody { slot, occurrence, trigger, run } => {
+                if let Some(member) = self.roster.member(slot) {
+                    self.bodies.start((slot, member), occurrence, trigger, run);
+                }
+            }
             Action::StopBody { slot, epoch, .. } => self.bodies.stop(slot, epoch),
             Action::AbortBody { slot, epoch } => self.bodies.abort(slot, epoch),
             Action::AnswerTrigger(ticket, answer) => {
                 let answer = self.named(answer);
                 answer_to(&mut self.tickets.triggers, ticket, answer);
             }
+            Action::AnswerAdded(ticket, refused) => {
+                refused.iter().for_each(|slot| self.roster.leave(*slot));
+                answer_to(&mut self.tickets.added, ticket, refused);
+            }
+            Action::AnswerRemoved(ticket, going) => answer_to(&mut self.tickets.removed, ticket, going),
+            Action::Release(slot) => self.roster.release(slot),
             Action::AnswerOrder(ticket, answer) => answer_to(&mut self.tickets.orders, ticket, answer),
             Action::AnswerStatus(ticket, facts) => {
                 let answer = facts.map(|(now, facts)| status::jobs(&self.node, now, &facts));
                 answer_to(&mut self.tickets.statuses, ticket, answer);
             }
             Action::Say(notice) => {
-                reports.note_first(&notice, &self.brief.catalog);
+                reports.note_first(&notice, &self.roster.catalog);
                 if notice == Notice::SessionShared {
                     self.line.suspect();
                 }
                 if let Notice::RunEnded { slot, epoch, .. } | Notice::RunSuperseded { slot, epoch } = &notice {
                     self.bodies.forget(*slot, *epoch);
                 }
-                notices::say(notice, &self.brief.catalog);
+                notices::say(notice, &self.roster.catalog);
             }
             Action::Finish => self.finished = true,
         }
@@ -196,7 +245,7 @@ impl Drive {
     fn named(&self, answer: TriggerAnswer) -> TriggerAnswer {
         match answer {
             TriggerAnswer::AlreadyRunning { node: None, since: Some(since), epoch } => {
-                let node = Some(self.brief.catalog.node.clone());
+                let node = Some(self.roster.catalog.node.clone());
                 TriggerAnswer::AlreadyRunning { node, since: Some(since), epoch }
             }
             other => other,

@@ -39,6 +39,7 @@
 
 mod builder;
 mod clock;
+mod directory;
 mod drive;
 mod error;
 mod failure;
@@ -47,6 +48,7 @@ mod fence;
 mod job;
 #[cfg(feature = "serde")]
 mod json;
+mod member;
 mod migrate;
 mod operator;
 mod pg;

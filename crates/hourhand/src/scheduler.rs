@@ -1,6 +1,5 @@
 //! The scheduler of a process: built once, started once, running until it is shut down.
 
-use std::collections::HashMap;
 use std::future::IntoFuture;
 use std::sync::Arc;
 
@@ -8,8 +7,11 @@ use hourhand_core::protocol::{Order, Ordered, Slot, TriggerAnswer};
 use jiff::Timestamp;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::directory::Directory;
 use crate::drive::Command;
 use crate::error::Error;
+use crate::job::Job;
+use crate::member::{Terms, define};
 use crate::status::{Health, JobStatus};
 
 /// Runs the jobs of this process, together with all other processes that have a scheduler on the same database.
@@ -21,7 +23,8 @@ pub struct Scheduler(Option<Arc<Handle>>);
 
 pub(crate) struct Handle {
     pub(crate) commands: mpsc::UnboundedSender<Command>,
-    pub(crate) slots: HashMap<String, Slot>,
+    pub(crate) directory: Arc<Directory>,
+    pub(crate) terms: Terms,
     /// Turns true when the loop has ended.
     pub(crate) ended: watch::Receiver<bool>,
 }
@@ -83,7 +86,7 @@ impl Scheduler {
     /// asked.
     pub async fn trigger(&self, job: &str) -> Result<Triggered, Error> {
         let Some(handle) = &self.0 else { return Ok(Triggered::Off) };
-        let Some(slot) = handle.slots.get(job).copied() else { return Err(unknown(job, handle)) };
+        let Some(slot) = handle.directory.slot(job) else { return Err(unknown(job, handle)) };
         match handle.ask(|reply| Command::Trigger { slot, reply }).await {
             Some(TriggerAnswer::Started(epoch)) => Ok(Triggered::Started { epoch }),
             Some(TriggerAnswer::AlreadyRunning { node, since, epoch }) => {
@@ -185,9 +188,67 @@ impl Scheduler {
 
     async fn order(&self, attempted: &'static str, job: &str, order: Order) -> Result<Ordered, Error> {
         let Some(handle) = &self.0 else { return Err(Error::stopped()) };
-        let Some(slot) = handle.slots.get(job).copied() else { return Err(unknown(job, handle)) };
+        let Some(slot) = handle.directory.slot(job) else { return Err(unknown(job, handle)) };
         let answer = handle.ask(|reply| Command::Order { slot, order, reply }).await;
         answer.ok_or_else(Error::stopped)?.map_err(|trouble| Error::database(attempted, trouble))
+    }
+
+    /// Adds a job while the scheduler runs; it works from now on, as if it had been there at the start. Returns when it is registered;
+    /// with the database away it is taken all the same, and registered at the next visit.
+    ///
+    /// If a job of this name was removed just now and a run of it is still under way, this waits until that has ended. A scheduler
+    /// that is switched off takes the job and does nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_config`] for anything that can never work, as at the start; a second job of one name is among that.
+    /// [`Error::is_stopped`] after a shutdown.
+    pub async fn add(&self, job: Job) -> Result<(), Error> {
+        self.add_all([job]).await
+    }
+
+    /// As [`Scheduler::add`], for many jobs: one for each tenant, say. All of them or none; they are registered together.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scheduler::add`].
+    pub async fn add_all(&self, jobs: impl IntoIterator<Item = Job>) -> Result<(), Error> {
+        let Some(handle) = &self.0 else { return Ok(()) };
+        let mut complaints = Vec::new();
+        let members = define(jobs.into_iter().collect(), &handle.terms, &mut complaints);
+        if !complaints.is_empty() {
+            return Err(Error::config(complaints));
+        }
+        let mut answer = None;
+        let hand_on = |slots: Vec<Slot>| {
+            let (reply, receiver) = oneshot::channel();
+            let members = slots.iter().copied().zip(members.iter().cloned()).collect();
+            // The loop may have ended: then nobody answers.
+            let _ = handle.commands.send(Command::Add { members, reply });
+            answer = Some((slots, receiver));
+        };
+        let mut ended = handle.ended.clone();
+        tokio::select! {
+            entered = handle.directory.enter_when_free(&members, hand_on) => entered.map_err(Error::config)?,
+            _ = ended.wait_for(|ended| *ended) => return Err(Error::stopped()),
+        }
+        let Some((slots, answer)) = answer else { return Err(Error::stopped()) };
+        let refused = answer.await.map_err(|_| Error::stopped())?;
+        let others = members.iter().zip(slots).filter(|(_, slot)| refused.contains(slot));
+        let others: Vec<String> = others.map(|(member, _)| other_key(member.name())).collect();
+        if others.is_empty() { Ok(()) } else { Err(Error::config(others)) }
+    }
+
+    /// Takes a job out while the scheduler runs: this node starts no run of it any more and lets its locks go. Other nodes, and what
+    /// the database knows of the job, stay as they are. A run under way here goes on to its end; its epoch is the answer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_config`] when this scheduler has no such job, [`Error::is_stopped`] after a shutdown.
+    pub async fn remove(&self, job: &str) -> Result<Option<i64>, Error> {
+        let Some(handle) = &self.0 else { return Ok(None) };
+        let Some(slot) = handle.directory.slot(job) else { return Err(unknown(job, handle)) };
+        handle.ask(|reply| Command::Remove { slot, reply }).await.ok_or_else(Error::stopped)
     }
 
     /// How this scheduler's jobs stand in the database: one statement for all of them, on the scheduler's own session, which is
@@ -229,9 +290,13 @@ impl Handle {
     }
 }
 
+/// Why a job is not taken.
+pub(crate) fn other_key(job: &str) -> String {
+    format!("job {job:?} is registered in this schema under another key: each namespace wants a schema of its own")
+}
+
 fn unknown(job: &str, handle: &Handle) -> Error {
-    let mut known: Vec<&str> = handle.slots.keys().map(String::as_str).collect();
-    known.sort_unstable();
+    let known = handle.directory.known();
     Error::config(vec![format!("no job {job:?} in this scheduler; it has: {}", known.join(", "))])
 }
 

@@ -89,7 +89,7 @@ impl Health {
 
 /// The answer to a question for all jobs' status.
 pub(crate) fn jobs(node: &Node, now: Timestamp, facts: &[Option<Facts>]) -> Vec<JobStatus> {
-    let known = node.slots().zip(facts).filter_map(|(slot, facts)| Some((slot, facts.as_ref()?)));
+    let known = node.slots().into_iter().zip(facts).filter_map(|(slot, facts)| Some((slot, facts.as_ref()?)));
     known.map(|(slot, facts)| job(node, now, slot, facts)).collect()
 }
 

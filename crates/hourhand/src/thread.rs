@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::drive::{Brief, Command, FirstTrouble, Reports, drive, panic_text};
+use crate::drive::{Brief, Command, FirstTrouble, Reports, Roster, drive, panic_text};
 use crate::error::Error;
 
 /// What runs in this process. Two schedulers would be two nodes that know nothing of each other's runs.
@@ -38,7 +38,7 @@ impl Drop for Identity {
 
 /// Starts the thread. It holds the identity for as long as it runs, and tells when it has ended.
 pub(crate) fn spawn(
-    brief: Brief,
+    (brief, roster): (Brief, Roster),
     orders: mpsc::UnboundedReceiver<Command>,
     told: oneshot::Sender<Result<(), FirstTrouble>>,
     (ending, identity): (watch::Sender<bool>, Option<Identity>),
@@ -47,7 +47,7 @@ pub(crate) fn spawn(
     let runtime =
         runtime.map_err(|error| Error::config(vec![format!("no runtime for the scheduler's thread: {error}")]))?;
     let work = move || {
-        runtime.block_on(keep_driving(Arc::new(brief), orders, Reports { first_visit: Some(told) }));
+        runtime.block_on(keep_driving((Arc::new(brief), roster), orders, Reports { first_visit: Some(told) }));
         drop(runtime);
         drop(identity);
         // Whoever asked for the shutdown may have gone.
@@ -58,9 +58,14 @@ pub(crate) fn spawn(
 }
 
 /// A started scheduler does not fail. If the loop panics (a bug of ours), its bodies are ended with it, and it begins again.
-async fn keep_driving(brief: Arc<Brief>, mut orders: mpsc::UnboundedReceiver<Command>, mut reports: Reports) {
+async fn keep_driving(
+    (brief, mut roster): (Arc<Brief>, Roster),
+    mut orders: mpsc::UnboundedReceiver<Command>,
+    mut reports: Reports,
+) {
     loop {
-        let driven = AssertUnwindSafe(drive(brief.clone(), &mut orders, &mut reports)).catch_unwind().await;
+        let driven =
+            AssertUnwindSafe(drive((brief.clone(), &mut roster), &mut orders, &mut reports)).catch_unwind().await;
         let Err(payload) = driven else { return };
         tracing::error!("the scheduler's loop panicked, beginning again: {}", panic_text(&*payload));
         tokio::time::sleep(Duration::from_secs(1)).await;

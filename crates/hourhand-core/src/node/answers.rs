@@ -19,7 +19,7 @@ impl Node {
             (Question::Migrate, Answer::MigrationBusy) => {
                 self.session.quiet_until = now.mono + spread(Duration::from_millis(200), self.draw());
             }
-            (Question::Register { .. }, Answer::Registered(others)) => self.registration_done(now, others),
+            (Question::Register { jobs, .. }, Answer::Registered(others)) => self.registration_done(now, jobs, others),
             (Question::StandUp(jobs), Answer::StoodUp(done)) => self.stood_up(now, jobs, done),
             (Question::Look(slots), Answer::Looked { now: server, facts, requested }) => {
                 self.served(now);
@@ -83,17 +83,18 @@ impl Node {
         }
     }
 
-    fn registration_done(&mut self, now: Now, others: Vec<Slot>) {
+    fn registration_done(&mut self, now: Now, jobs: Vec<Slot>, others: Vec<Slot>) {
         self.served(now);
-        self.session.registered = true;
-        self.session.registered_before = true;
-        for slot in self.slots() {
+        for slot in jobs {
+            self.unregistered.remove(&slot);
+            self.job_mut(slot).registered_before = true;
             let other = others.contains(&slot);
             if other && !self.job(slot).other_key {
                 self.say(Notice::OtherKey(slot));
             }
             self.job_mut(slot).other_key = other;
         }
+        self.answer_added();
     }
 
     fn unlocked(&mut self, now: Now, slots: Vec<Slot>, all_ours: bool) {
@@ -116,7 +117,7 @@ impl Node {
         if tickets.is_empty() {
             return;
         }
-        let facts: Vec<_> = self.jobs.iter().map(|job| job.facts.clone()).collect();
+        let facts: Vec<_> = self.jobs.iter().flatten().map(|job| job.facts.clone()).collect();
         for ticket in tickets {
             self.act(crate::protocol::Action::AnswerStatus(ticket, Ok((server, facts.clone()))));
         }

@@ -12,6 +12,9 @@ use crate::time::Mono;
 
 impl Node {
     pub(super) fn body_ended(&mut self, now: Now, slot: Slot, epoch: i64, end: BodyEnd) {
+        if !self.has(slot) {
+            return;
+        }
         if self.job(slot).stuck == Some(epoch) {
             self.job_mut(slot).stuck = None;
             return;
@@ -95,12 +98,12 @@ impl Node {
         self.job_mut(slot).said_row_locked = false;
         if self.job_mut(slot).unrecorded.take_if(|unrecorded| unrecorded.epoch == epoch).is_some() {
             // Until now it kept what is due waiting.
-            if matches!(self.job(slot).life, Life::Resting) && !self.shutting_down() {
+            if matches!(self.job(slot).life, Life::Resting) && !self.shutting_down() && self.stays(slot) {
                 return self.live(slot, Life::Due);
             }
             return self.refresh_active(slot);
         }
-        if self.shutting_down() {
+        if self.shutting_down() || !self.stays(slot) {
             return self.rest_until(slot, None);
         }
         let hinted = std::mem::take(&mut self.job_mut(slot).hinted);

@@ -48,7 +48,9 @@ impl Node {
         for slot in self.slots() {
             let job = self.job(slot);
             let late = job.facts.as_ref().zip(at).is_some_and(|(facts, at)| {
-                job.going().is_none() && overdue(registered(job, facts), facts, at, self.overdue_bound(facts))
+                let definition = registered(job, facts);
+                let watched = job.going().is_none() && self.stays(slot);
+                watched && overdue(definition, facts, at, self.overdue_bound(facts))
             });
             let found = [
                 late.then_some(Problem::Overdue(slot)),

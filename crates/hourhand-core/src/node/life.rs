@@ -1,5 +1,7 @@
 //! The life of one job in one node.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use crate::facts::Facts;
@@ -13,7 +15,7 @@ use crate::time::Mono;
 /// A job, as this node has it before its eyes.
 #[derive(Debug)]
 pub(super) struct Job {
-    pub(super) definition: Definition,
+    pub(super) definition: Arc<Definition>,
     pub(super) life: Life,
     pub(super) holds: Holds,
     pub(super) facts: Option<Facts>,
@@ -33,6 +35,8 @@ pub(super) struct Job {
     pub(super) stuck: Option<i64>,
     /// Registered under another key by somebody else: not run here.
     pub(super) other_key: bool,
+    /// It was registered once: what is registered otherwise since is newer.
+    pub(super) registered_before: bool,
     /// Another definition is the registered one, and that has been said.
     pub(super) stood_down: bool,
     /// That definition (by its fingerprint) is to be replaced: nobody runs it.
@@ -168,7 +172,7 @@ pub(super) struct Contention {
 }
 
 impl Job {
-    pub(super) fn new(definition: Definition) -> Job {
+    pub(super) fn new(definition: Arc<Definition>) -> Job {
         Job {
             definition,
             life: Life::Due,
@@ -182,6 +186,7 @@ impl Job {
             unrecorded: None,
             stuck: None,
             other_key: false,
+            registered_before: false,
             stood_down: false,
             stand_up: None,
             not_up: None,

@@ -24,7 +24,7 @@ impl Node {
     /// Somebody wants a job run now. Answered at once if this process runs it: a lock is re-entrant within a session, so the
     /// database would not refuse us.
     pub(super) fn triggered(&mut self, now: Now, slot: Slot, ticket: Ticket) {
-        if self.shutting_down() {
+        if self.shutting_down() || !self.stays(slot) {
             return self.act(Action::AnswerTrigger(ticket, TriggerAnswer::ShuttingDown));
         }
         if let Some(answer) = self.runs_here(slot) {
@@ -73,7 +73,7 @@ impl Node {
     }
 
     pub(super) fn status_asked(&mut self, now: Now, ticket: Ticket) {
-        if self.jobs.is_empty() {
+        if self.slots().is_empty() {
             return self.act(Action::AnswerStatus(ticket, Ok((now.wall, Vec::new()))));
         }
         self.status_tickets.push(ticket);
@@ -84,18 +84,15 @@ impl Node {
             self.learn_clock(now, server);
         }
         self.session.visited = true;
-        let mut missing = false;
         for (slot, facts) in answers {
             self.job_mut(slot).facts = facts.clone();
             self.job_mut(slot).looked_at = now.mono;
             match facts {
                 Some(facts) => self.look_at_one(now, slot, &facts),
-                None => missing = true,
+                // Somebody removed the row (or the schema was made anew): it is ours to register.
+                None if self.stays(slot) => drop(self.unregistered.insert(slot)),
+                None => self.rest_until(slot, None),
             }
-        }
-        if missing {
-            // Somebody removed the row (or the schema was made anew): it is ours to register.
-            self.session.registered = false;
         }
     }
 
@@ -166,7 +163,7 @@ impl Node {
         let job = self.job(slot);
         // Nobody decides before the first visit.
         let Some(server) = self.clock.estimate(now) else { return Decision::NotYet(None) };
-        if self.shutting_down() {
+        if self.shutting_down() || !self.stays(slot) {
             return Decision::NotYet(None);
         }
         if facts.other.is_some() {

@@ -16,6 +16,9 @@ pub(super) struct Standing {
 
 impl Node {
     pub(super) fn ordered(&mut self, now: Now, mut standing: Standing) {
+        if !self.has(standing.slot) {
+            return self.act(Action::AnswerOrder(standing.ticket, Ok(Ordered::Nothing)));
+        }
         if let Order::Backfill { from, until, .. } = &mut standing.order {
             // What lies ahead is the schedule's.
             *until = self.clock.estimate(now).unwrap_or(now.wall).min(*until);

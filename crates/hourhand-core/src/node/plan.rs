@@ -12,6 +12,9 @@ use crate::time::Mono;
 /// A look that is older than this is repeated before anything follows from it.
 const WISH_HOLDS_FOR: Duration = Duration::from_secs(5);
 
+/// Jobs that one statement registers: it is over well within its time.
+const REGISTERED_AT_ONCE: usize = 1000;
+
 impl Node {
     pub(super) fn plan(&mut self, now: Now) {
         if self.finished {
@@ -59,7 +62,7 @@ impl Node {
             return self.active.iter().any(|slot| matches!(self.job(*slot).life, Life::Ending(_)));
         }
         self.settings.resident
-            || !self.session.registered
+            || !self.unregistered.is_empty()
             || !self.status_tickets.is_empty()
             || !self.orders.is_empty()
             || self.wanted_by_a_job()
@@ -78,6 +81,14 @@ impl Node {
         })
     }
 
+    /// Those that begin apart from those whose rows are gone: what the former find registered otherwise is older, for the latter newer.
+    fn register(&self) -> Question {
+        let before = |slot: &Slot| self.job(*slot).registered_before;
+        let replace = self.unregistered.first().is_none_or(|first| !before(first));
+        let alike = self.unregistered.iter().copied().filter(|slot| before(slot) != replace);
+        Question::Register { jobs: alike.take(REGISTERED_AT_ONCE).collect(), replace }
+    }
+
     /// The order is the order of urgency: what proves, records and lets go comes before what takes.
     fn next_question(&mut self, now: Now) -> Option<Question> {
         if self.session.doubt && self.may_reconcile() {
@@ -89,9 +100,9 @@ impl Node {
         if now.mono < self.session.quiet_until {
             return None;
         }
-        if !self.session.registered && !self.shutting_down() {
+        if !self.unregistered.is_empty() && !self.shutting_down() {
             let migrate = self.settings.migrate && !self.session.migrated;
-            let register = Question::Register { replace: !self.session.registered_before };
+            let register = self.register();
             return Some(if migrate { Question::Migrate } else { register });
         }
         if let Some(order) = self.order() {
@@ -175,7 +186,7 @@ impl Node {
     /// Looks, locks, watches.
     fn take(&mut self, now: Mono) -> Option<Question> {
         self.look_again_at_what_waited(now);
-        let looks = if self.status_tickets.is_empty() { self.to_look_at(now) } else { self.slots().collect() };
+        let looks = if self.status_tickets.is_empty() { self.to_look_at(now) } else { self.slots() };
         self.status_in_flight.append(&mut self.status_tickets);
         if !looks.is_empty() {
             return Some(Question::Look(looks));
@@ -231,7 +242,7 @@ impl Node {
             let waits_outside = job.waits_outside() && job.tickets.is_empty();
             !(waits_outside || only_unrecorded)
         });
-        if busy || (self.settings.resident && !self.shutting_down()) {
+        if busy || now.mono < self.session.stay_until || (self.settings.resident && !self.shutting_down()) {
             return;
         }
         let soon = self.calendar.first().and_then(|(at, _)| self.clock.until(now, *at));

@@ -14,6 +14,7 @@ impl Node {
         let may = !facts.paused
             && facts.other.is_none()
             && !self.shutting_down()
+            && self.stays(slot)
             && job.stuck.is_none()
             && job.unrecorded.is_none();
         facts.request.filter(|_| may)?.next_step(&job.definition.schedule)
@@ -25,7 +26,12 @@ impl Node {
         for (slot, request) in found {
             let job = self.job(slot);
             let known = job.facts.as_ref().and_then(|facts| facts.request).is_some_and(|known| known.id == request);
-            if matches!(job.life, Life::Resting) && !known && !job.other_key && !self.shutting_down() {
+            if matches!(job.life, Life::Resting)
+                && !known
+                && !job.other_key
+                && !self.shutting_down()
+                && self.stays(slot)
+            {
                 self.live(slot, Life::Due);
             }
         }

@@ -264,6 +264,7 @@ impl Node {
             return;
         }
         self.shutdown_since = Some(now.mono);
+        self.answer_added();
         for slot in self.slots() {
             self.answer_tickets(slot, &crate::protocol::TriggerAnswer::ShuttingDown);
             match &self.job(slot).life {

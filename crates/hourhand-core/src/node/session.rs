@@ -19,11 +19,10 @@ const CLOCK_OFF_FROM: SignedDuration = SignedDuration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) state: State,
-    /// The schema was made (if this node makes it), the definitions are registered.
+    /// The schema was made (if this node makes it).
     pub(super) migrated: bool,
-    pub(super) registered: bool,
-    /// They were once: what is registered otherwise since is newer.
-    pub(super) registered_before: bool,
+    /// People add jobs: the next one may follow at once.
+    pub(super) stay_until: Mono,
     /// An acquisition may have taken what nobody knows of.
     pub(super) doubt: bool,
     /// A look was answered since history was pruned last: a visit, of which pruning may be the end.
@@ -55,8 +54,7 @@ impl Session {
         Session {
             state: State::Closed { retry_at: Mono::default() },
             migrated: false,
-            registered: false,
-            registered_before: false,
+            stay_until: Mono::default(),
             doubt: false,
             visited: false,
             quiet_until: Mono::default(),
@@ -226,6 +224,7 @@ impl Node {
         }
         self.session.trouble_since.get_or_insert(now.mono);
         self.session.trouble = Some(trouble);
+        self.answer_added();
     }
 
     /// A visit got its answer: all is well again.
@@ -304,7 +303,7 @@ impl Node {
         let wait = reconnect_wait(self.session.tries.max(3), self.settings.seed);
         self.session.quiet_until = now.mono + wait;
         if trouble.kind == TroubleKind::NotMigrated {
-            self.session.registered = false;
+            self.unregistered.extend(self.slots());
         }
         self.trouble(now, trouble);
         if !self.holds_any_lock() {

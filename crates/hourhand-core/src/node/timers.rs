@@ -147,7 +147,8 @@ impl Node {
         let shutdown = self.shutdown_since.map(|since| since + self.settings.shutdown_grace);
         let drain = self.shutdown_since.map(|since| self.drain_until(since));
         let [proves, trusts] = self.claim.wakes_at();
-        let own = [session, proves, trusts, shutdown, drain, self.out_of_locks_until];
+        let stay = matches!(self.session.state, State::Open { .. }).then_some(self.session.stay_until);
+        let own = [session, stay, proves, trusts, shutdown, drain, self.out_of_locks_until];
         let jobs = self.active.iter().flat_map(|slot| self.job_wakes_at(*slot));
         // Each on its own: what is past already and waits for something else must not hide what lies ahead.
         let ahead = own.into_iter().chain(jobs).flatten().filter(|at| *at > now.mono).map(|at| at - now.mono);

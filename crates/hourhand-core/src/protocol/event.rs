@@ -1,9 +1,12 @@
 //! What happens to a node, and what it wants done.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::{Answer, Notice, Order, Ordered, Question, Slot, Started, Ticket, Trouble};
 use crate::facts::Facts;
+use crate::job::Definition;
 use crate::outcome::{BodyEnd, StopReason, Trigger};
 
 /// Where a request to run a job now ended up.
@@ -24,7 +27,7 @@ pub enum TriggerAnswer {
     Paused,
     /// The database could not be asked.
     Unreachable(Trouble),
-    /// This node is shutting down.
+    /// This node is shutting down, or the job was removed from it.
     ShuttingDown,
 }
 
@@ -81,6 +84,20 @@ pub enum Event {
     },
     /// Somebody wants to know how all jobs stand.
     StatusAsked(Ticket),
+    /// The program has more jobs.
+    Added {
+        /// Each with a slot that was never used before.
+        jobs: Vec<(Slot, Arc<Definition>)>,
+        /// Who waits until they are registered.
+        ticket: Ticket,
+    },
+    /// The program has a job no more; other nodes may.
+    Removed {
+        /// The job.
+        slot: Slot,
+        /// Who waits for the answer.
+        ticket: Ticket,
+    },
     /// End: no new runs, let those under way finish within the grace.
     Shutdown,
 }
@@ -128,6 +145,12 @@ pub enum Action {
     AnswerTrigger(Ticket, TriggerAnswer),
     /// Answer a question for all jobs' status: the server's time, and the facts of each job.
     AnswerStatus(Ticket, Result<(Timestamp, Vec<Option<Facts>>), Trouble>),
+    /// The jobs added are registered, or will be at the next visit, but for these, which stand under another key: removed again.
+    AnswerAdded(Ticket, Vec<Slot>),
+    /// The job starts nothing here any more. A run of it goes on, if any.
+    AnswerRemoved(Ticket, Option<i64>),
+    /// Nothing is left of a job that was removed, and nothing will speak of it again.
+    Release(Slot),
     /// Answer an order.
     AnswerOrder(Ticket, Result<Ordered, Trouble>),
     /// Tell people.

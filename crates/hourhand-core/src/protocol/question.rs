@@ -12,9 +12,11 @@ use crate::request::Taken;
 pub enum Question {
     /// Make or upgrade the schema.
     Migrate,
-    /// Register the definitions of all jobs. `replace`: this process begins, and what is registered otherwise is older; else only
+    /// Register the definitions of these jobs. `replace`: this process begins, and what is registered otherwise is older; else only
     /// what is missing is registered.
     Register {
+        /// At most a thousand.
+        jobs: Vec<Slot>,
         /// Whether to.
         replace: bool,
     },

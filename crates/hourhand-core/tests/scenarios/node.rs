@@ -23,6 +23,7 @@
 //! | `changed NAME` | somebody said that something about the job was changed by hand |
 //! | `body NAME HOW`, `body NAME/EPOCH HOW` | a body ended |
 //! | `trigger NAME`, `backfill NAME FROM UNTIL`, `status`, `shutdown` | somebody asks; tickets count from 1 |
+//! | `add NAME SCHEDULE …`, `remove NAME` | the program has a job more, or less |
 //! | `health` | asks the node how it is; nothing happens |
 
 mod answers;
@@ -92,6 +93,11 @@ fn a_lease_outlives_its_connection_and_runs_out_without_one() {
 #[test]
 fn a_node_stands_down_for_a_newer_definition_and_up_again() {
     golden::check::<World>("node_deploys.txt");
+}
+
+#[test]
+fn jobs_come_and_go() {
+    golden::check::<World>("node_members.txt");
 }
 
 #[test]
@@ -251,6 +257,15 @@ impl World {
             "backfill" => self.backfill(rest),
             "body" => self.body(rest),
             "trigger" => Event::Triggered { slot: self.slot(rest), ticket: self.ticket() },
+            "add" => {
+                self.jobs.push(job::definition(&format!("job {rest}")));
+                let fresh = Facts { handled_until: self.server, ..Facts::registered(self.server) };
+                self.facts.push(Some(fresh));
+                let slot = Slot(self.jobs.len() - 1);
+                let jobs = vec![(slot, self.jobs[slot.0].clone().into())];
+                Event::Added { jobs, ticket: self.ticket() }
+            }
+            "remove" => Event::Removed { slot: self.slot(rest), ticket: self.ticket() },
             "status" => Event::StatusAsked(self.ticket()),
             "shutdown" => Event::Shutdown,
             _ => {

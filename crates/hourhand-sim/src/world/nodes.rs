@@ -79,6 +79,7 @@ impl World {
             }
             Action::AbortBody { slot, epoch } => self.abort_body(process, (slot, epoch)),
             Action::AnswerTrigger(ticket, answer) => self.ticket_answered(process, ticket.0, &answer),
+            Action::AnswerAdded(..) | Action::AnswerRemoved(..) | Action::Release(_) => {}
             Action::AnswerOrder(ticket, _) => drop(self.processes[process].tickets.remove(&ticket.0)),
             Action::AnswerStatus(ticket, answer) => {
                 self.processes[process].tickets.remove(&ticket.0);

@@ -19,6 +19,7 @@ use tracing::Instrument;
 use super::Brief;
 use crate::clock::{Clock, machine};
 use crate::failure::Failure;
+use crate::member::Member;
 use crate::run::{Beginning, Run, Trust};
 
 type Watched = std::pin::Pin<Box<dyn Future<Output = (Slot, i64, BodyEnd)> + Send>>;
@@ -92,13 +93,18 @@ impl Bodies {
         self.trust.tell(until, clock);
     }
 
-    pub(super) fn start(&mut self, slot: Slot, occurrence: Option<Timestamp>, trigger: Trigger, started: Started) {
-        let epoch = started.epoch;
-        let name = self.brief.catalog.entry(slot).name.clone();
+    pub(super) fn start(
+        &mut self,
+        (slot, member): (Slot, &Member),
+        occurrence: Option<Timestamp>,
+        trigger: Trigger,
+        started: Started,
+    ) {
+        let (epoch, name) = (started.epoch, member.name().to_owned());
         let span = tracing::info_span!("run", job = %name, epoch);
         let beginning = Beginning { scheduled_for: occurrence, trigger, started };
         let run = Run::new(name, self.brief.session.schema.clone(), beginning, self.trust.receiver());
-        let (body, given) = (self.brief.bodies[slot.0].clone(), run.clone());
+        let (body, given) = (member.body.clone(), run.clone());
         // The body is called inside the task: it may panic before its first await.
         let task = self.brief.runtime.spawn(async move { body(given).await }.instrument(span));
         self.runs.insert((slot, epoch), (run.clone(), task.abort_handle()));

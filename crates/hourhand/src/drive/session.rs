@@ -16,7 +16,6 @@ type Opening = Pin<Box<dyn Future<Output = Result<Opened, Trouble>> + Send>>;
 
 pub(super) struct Line {
     settings: SessionSettings,
-    catalog: Arc<Catalog>,
     state: State,
     /// The backend of the last session, for as long as it may still be there.
     former: Option<Former>,
@@ -46,8 +45,8 @@ impl Drop for Open {
 }
 
 impl Line {
-    pub(super) fn new(settings: SessionSettings, catalog: Arc<Catalog>) -> Line {
-        Line { settings, catalog, state: State::Closed, former: None, said_unmet: false, probe: true }
+    pub(super) fn new(settings: SessionSettings) -> Line {
+        Line { settings, state: State::Closed, former: None, said_unmet: false, probe: true }
     }
 
     pub(super) fn connect(&mut self, end_former: bool) {
@@ -69,9 +68,9 @@ impl Line {
         self.state = State::Closed;
     }
 
-    pub(super) fn ask(&mut self, question: Question, outputs: Vec<Option<String>>) {
+    pub(super) fn ask(&mut self, catalog: Arc<Catalog>, question: Question, outputs: Vec<Option<String>>) {
         if let State::Open(open) = &mut self.state {
-            let (session, catalog) = (open.session.clone(), self.catalog.clone());
+            let session = open.session.clone();
             open.asking = Some(Box::pin(async move { session.ask(&catalog, &question, &outputs).await }));
         }
     }

@@ -8,7 +8,7 @@ use hourhand_core::protocol::{Answer, Proof, Question, Slot, Start, StartAnswer,
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
-use super::catalog::{Catalog, halves};
+use super::catalog::{Catalog, Entry, halves};
 use super::row::{by_name, get, instant, looked, started};
 use super::session::Session;
 use super::sql;
@@ -46,7 +46,7 @@ impl Session {
     ) -> Result<Answer, Trouble> {
         match question {
             Question::Migrate => super::migrate::migrate(&self.client, &self.schema).await,
-            Question::Register { replace } => self.register(catalog, *replace).await,
+            Question::Register { jobs, replace } => self.register(catalog, jobs, *replace).await,
             Question::StandUp(jobs) => self.stand_up(catalog, jobs).await,
             Question::Look(slots) => self.look(catalog, slots).await,
             Question::TryLocks(slots) => match &self.signature {
@@ -90,8 +90,8 @@ impl Session {
         self.signature.as_ref().map(|signature| signature.token.as_str())
     }
 
-    async fn register(&self, catalog: &Catalog, replace: bool) -> Result<Answer, Trouble> {
-        let entries = &catalog.entries;
+    async fn register(&self, catalog: &Catalog, slots: &[Slot], replace: bool) -> Result<Answer, Trouble> {
+        let entries: Vec<&Entry> = slots.iter().map(|slot| catalog.entry(*slot)).collect();
         let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         let keys: Vec<i64> = entries.iter().map(|entry| entry.key.0).collect();
         let bodies: Vec<&str> = entries.iter().map(|entry| entry.body.as_str()).collect();
@@ -107,8 +107,8 @@ impl Session {
         ];
         let rows = self.rows(&self.statements.register, &params).await?;
         let others = by_name(rows)?;
-        let slots = (0..entries.len()).map(Slot);
-        Ok(Answer::Registered(slots.filter(|slot| others.contains_key(&catalog.entry(*slot).name)).collect()))
+        let other = |slot: &Slot| others.contains_key(&catalog.entry(*slot).name);
+        Ok(Answer::Registered(slots.iter().copied().filter(other).collect()))
     }
 
     async fn stand_up(&self, catalog: &Catalog, jobs: &[(Slot, i64)]) -> Result<Answer, Trouble> {

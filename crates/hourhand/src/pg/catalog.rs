@@ -1,7 +1,13 @@
 //! The jobs of a node, in the columns that statements take.
 
+use std::sync::Arc;
+
+use hourhand_core::job::Definition;
 use hourhand_core::key::Key;
 use hourhand_core::protocol::Slot;
+use jiff::SignedDuration;
+
+use super::definition;
 
 /// What statements need to know of a job.
 #[derive(Clone, Debug)]
@@ -18,22 +24,52 @@ pub(crate) struct Entry {
     pub(crate) retention_seconds: f64,
 }
 
+impl Entry {
+    /// The columns of a definition, in a process with this start delay.
+    pub(crate) fn of(job: &Definition, start_delay: SignedDuration) -> Entry {
+        let body = definition::write(job, start_delay);
+        Entry {
+            name: job.name.to_string(),
+            key: job.key,
+            fingerprint: definition::fingerprint(&body),
+            body,
+            lookback_seconds: job.lookback.as_secs_f64(),
+            initial_window_seconds: job.initial_window.as_secs_f64(),
+            retention_seconds: job.retention.as_secs_f64(),
+            window_max_seconds: job.window_max.map(|length| length.as_secs_f64()),
+        }
+    }
+}
+
 /// All jobs of a node, by slot.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Catalog {
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<Option<Arc<Entry>>>,
     /// What the node calls itself in rows.
     pub(crate) node: String,
 }
 
 impl Catalog {
+    /// The job that is, or was, at a slot; nothing speaks of one that is gone.
     pub(crate) fn entry(&self, slot: Slot) -> &Entry {
-        &self.entries[slot.0]
+        self.entries[slot.0].as_ref().unwrap_or_else(|| unreachable!("{slot:?} was released"))
+    }
+
+    /// All jobs.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().flatten().map(|entry| &**entry)
+    }
+
+    pub(crate) fn put(&mut self, slot: Slot, entry: Option<Arc<Entry>>) {
+        if self.entries.len() <= slot.0 {
+            self.entries.resize(slot.0 + 1, None);
+        }
+        self.entries[slot.0] = entry;
     }
 
     /// The slot of a job of this node's.
     pub(crate) fn slot(&self, name: &str) -> Option<Slot> {
-        self.entries.iter().position(|entry| entry.name == name).map(Slot)
+        self.entries.iter().position(|entry| entry.as_ref().is_some_and(|entry| entry.name == name)).map(Slot)
     }
 
     pub(crate) fn names(&self, slots: &[Slot]) -> Vec<&str> {

@@ -59,8 +59,8 @@ impl Session {
 
     /// Removes a batch of old history.
     pub(super) async fn prune(&self, catalog: &Catalog) -> Result<Answer, Trouble> {
-        let names: Vec<&str> = catalog.entries.iter().map(|entry| entry.name.as_str()).collect();
-        let retentions: Vec<f64> = catalog.entries.iter().map(|entry| entry.retention_seconds).collect();
+        let names: Vec<&str> = catalog.all().map(|entry| entry.name.as_str()).collect();
+        let retentions: Vec<f64> = catalog.all().map(|entry| entry.retention_seconds).collect();
         let params: [Param<'_>; 3] =
             [(&names, Type::TEXT_ARRAY), (&retentions, Type::FLOAT8_ARRAY), (&PRUNE_ROWS_MAX, Type::INT8)];
         let rows = self.rows(&self.statements.prune, &params).await?;

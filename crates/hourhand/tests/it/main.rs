@@ -15,6 +15,7 @@ mod failures_and_retries;
 mod fence;
 mod hostile_settings;
 mod interventions;
+mod jobs_come_and_go;
 mod leases;
 mod locks_have_names;
 mod manual_runs;

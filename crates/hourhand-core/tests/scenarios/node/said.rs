@@ -27,6 +27,11 @@ pub(super) fn action(action: &Action, jobs: &[Definition]) -> String {
         Action::StopBody { slot, epoch, reason } => format!("body {}/{epoch} is told: {}", name(slot), stop(*reason)),
         Action::AbortBody { slot, epoch } => format!("body {}/{epoch} is aborted", name(slot)),
         Action::AnswerTrigger(ticket, answer) => format!("ticket {}: {}", ticket.0, trigger_answer(answer)),
+        Action::AnswerAdded(ticket, refused) if refused.is_empty() => format!("ticket {}: added", ticket.0),
+        Action::AnswerAdded(ticket, refused) => format!("ticket {}: added but{}", ticket.0, names(refused, jobs)),
+        Action::AnswerRemoved(ticket, None) => format!("ticket {}: removed", ticket.0),
+        Action::AnswerRemoved(ticket, Some(epoch)) => format!("ticket {}: removed, run {epoch} goes on", ticket.0),
+        Action::Release(slot) => format!("release {}", name(slot)),
         Action::AnswerOrder(ticket, answer) => format!("answer {}: {answer:?}", ticket.0),
         Action::AnswerStatus(ticket, Ok((at, facts))) => {
             let jobs = facts.iter().zip(jobs).map(|(facts, job)| {
@@ -47,8 +52,10 @@ fn names(slots: &[Slot], jobs: &[Definition]) -> String {
 fn question(question: &Question, jobs: &[Definition]) -> String {
     match question {
         Question::Migrate => "migrate".to_owned(),
-        Question::Register { replace: true } => "register".to_owned(),
-        Question::Register { replace: false } => "register what is missing".to_owned(),
+        Question::Register { jobs: slots, replace } => {
+            let which = if slots.len() == jobs.len() { String::new() } else { names(slots, jobs) };
+            format!("register{}{which}", if *replace { "" } else { " what is missing" })
+        }
         Question::StandUp(jobs_seen) => {
             let each = jobs_seen.iter().map(|(slot, seen)| format!(" {} for {seen}", jobs[slot.0].name));
             format!("stand up{}", each.collect::<String>())

@@ -1,0 +1,53 @@
+//! A job as the loop takes it: the definition for the node, the columns for the statements, the body to run.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use hourhand_core::job::Definition;
+use hourhand_core::name::Namespace;
+use jiff::SignedDuration;
+
+use crate::job::{Body, Job};
+use crate::pg::Entry;
+
+/// What the jobs of one scheduler have in common.
+pub(crate) struct Terms {
+    pub(crate) namespace: Option<Namespace>,
+    pub(crate) start_delay: SignedDuration,
+}
+
+/// One job of a scheduler.
+#[derive(Clone)]
+pub(crate) struct Member {
+    pub(crate) definition: Arc<Definition>,
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) body: Body,
+}
+
+impl Member {
+    pub(crate) fn name(&self) -> &str {
+        &self.entry.name
+    }
+}
+
+/// The jobs that are each well-formed and have a name and a key of their own; what is wrong goes to the complaints.
+pub(crate) fn define(jobs: Vec<Job>, terms: &Terms, complaints: &mut Vec<String>) -> Vec<Member> {
+    let mut by_key: HashMap<i64, String> = HashMap::new();
+    let mut members = Vec::new();
+    for job in jobs {
+        match job.define(terms.namespace.as_ref()) {
+            Ok((definition, body)) => {
+                let name = definition.name.to_string();
+                match by_key.insert(definition.key.0, name.clone()) {
+                    Some(before) if before == name => complaints.push(format!("two jobs are called {name:?}")),
+                    Some(before) => complaints.push(format!("jobs {before:?} and {name:?} have one key: rename one")),
+                    None => {}
+                }
+                let entry = Arc::new(Entry::of(&definition, terms.start_delay));
+                members.push(Member { definition: Arc::new(definition), entry, body });
+            }
+            Err(more) => complaints.extend(more),
+        }
+    }
+    members
+}
