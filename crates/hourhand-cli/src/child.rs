@@ -26,6 +26,7 @@ use std::time::Duration;
 
 use hourhand::{Failure, Run};
 
+pub(crate) use self::environment::facts;
 pub(crate) use self::output::Kept;
 use self::supervise::supervise;
 

@@ -9,6 +9,7 @@ mod migrate;
 mod next;
 mod orders;
 mod status;
+mod up;
 
 use std::process::ExitCode;
 
@@ -48,6 +49,7 @@ pub(crate) struct Cli {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Up(up::Up),
     Status(status::Status),
     History(history::History),
     Pause(orders::Pause),
@@ -72,6 +74,7 @@ impl Command {
     pub(crate) fn run(self, globals: &Globals, output: &Output) -> Result<ExitCode, Refusal> {
         let done = |()| ExitCode::SUCCESS;
         match self {
+            Command::Up(up) => up.run(globals),
             Command::Status(status) => status.run(globals, output).map(done),
             Command::History(history) => history.run(globals, output).map(done),
             Command::Pause(pause) => pause.run(globals, output).map(done),
@@ -90,8 +93,11 @@ impl Command {
 
     /// How much it tells on the way, before `-v` and `-q`.
     pub(crate) fn level(&self) -> LevelFilter {
-        // What goes on until it is stopped tells of its life; what answers says nothing but its answer.
-        LevelFilter::WARN
+        match self {
+            // What goes on until it is stopped tells of its life; what answers says nothing but its answer.
+            Command::Up(_) => LevelFilter::INFO,
+            _ => LevelFilter::WARN,
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use toml::de::DeTable;
 pub(crate) use job::JobConfig;
 pub(crate) use text::Secret;
 pub(crate) use top::{Top, address};
-pub(crate) use work::{CommandWork, Endpoint, Hooks, Work};
+pub(crate) use work::{CommandWork, Endpoint, Work};
 
 use section::{Reader, Section};
 use source::{Complaint, Source};
@@ -63,7 +63,7 @@ impl Config {
         let (top, jobs) = if is_torn { (Top::default(), Vec::new()) } else { everything(&reader, table.get_ref()) };
         let complaints = reader.complaints.take();
         if !complaints.is_empty() {
-            return Err(Refused(source.tell(&complaints)));
+            return Err(Refused(format!("{} is refused\n{}", source.path.display(), source.tell(&complaints))));
         }
         Ok(Config { top, jobs, source })
     }

@@ -135,6 +135,25 @@ impl Globals {
         Ok(says_all.then(String::new))
     }
 
+    /// The database's URL as the command line or HOURHAND_DATABASE_URL says it, for those who read a file before they look further.
+    ///
+    /// # Errors
+    ///
+    /// Its file can't be read.
+    pub(crate) fn database_given(&self) -> Result<Option<String>, Refusal> {
+        self.database.as_ref().map(|given| given.read("--database")).transpose()
+    }
+
+    /// The schema, if another than the usual one is asked for.
+    pub(crate) fn schema_given(&self) -> Option<&str> {
+        (self.schema != "hourhand").then_some(&self.schema)
+    }
+
+    /// The kind of exclusion, if another than the usual one is asked for.
+    pub(crate) fn exclusion_given(&self) -> Option<Exclusion> {
+        (self.exclusion != ExclusionKind::Session).then(|| self.exclusion())
+    }
+
     /// Where sessions connect to, if not to the database URL.
     ///
     /// # Errors

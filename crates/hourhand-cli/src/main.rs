@@ -7,7 +7,6 @@
 #[allow(dead_code, reason = "the sidecar and exec come next")]
 mod child;
 mod command;
-#[allow(dead_code, unused_imports, reason = "the sidecar, which reads it, comes next")]
 mod config;
 #[allow(dead_code, reason = "the sidecar and the operator's commands, which need the rest, come next")]
 mod globals;
@@ -21,6 +20,7 @@ mod output;
 mod refusal;
 mod runtime;
 mod secret;
+mod up;
 
 use std::process::ExitCode;
 

@@ -47,6 +47,12 @@ impl Refusal {
     }
 }
 
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 impl From<hourhand::Error> for Refusal {
     fn from(error: hourhand::Error) -> Refusal {
         let text = error.to_string();

@@ -223,6 +223,11 @@ impl Node {
         }
     }
 
+    /// The jobs whose lock is held.
+    pub fn locks_held(&self) -> usize {
+        self.active.iter().filter(|slot| self.job(**slot).holds.lock).count()
+    }
+
     /// A job's definition.
     pub fn definition(&self, slot: Slot) -> &Definition {
         &self.job(slot).definition

@@ -5,6 +5,7 @@
 //! connection on its way) live in fields and are dropped only together with the session they belong to.
 
 mod bodies;
+mod metrics;
 mod notices;
 mod roster;
 mod session;
@@ -25,6 +26,7 @@ use crate::member::Member;
 use crate::pg::{Catalog, SessionSettings};
 use crate::status::{self, Health, JobStatus};
 use bodies::Bodies;
+use metrics::Meter;
 use session::Line;
 
 /// Where the answer to a question of the front door goes.
@@ -94,7 +96,8 @@ pub(crate) async fn drive(
     let node = Node::with_slots(brief.settings.clone(), roster.definitions(), clock.now());
     let line = Line::new(brief.session.clone());
     let bodies = Bodies::new(brief);
-    let mut drive = Drive { roster, clock, node, bodies, line, tickets: Tickets::default(), finished: false };
+    let (tickets, meter) = (Tickets::default(), Meter::new());
+    let mut drive = Drive { roster, clock, node, bodies, line, tickets, meter, finished: false };
     let mut event = Event::Woke;
     while drive.take(event, reports) {
         event = drive.next_event(commands).await;
@@ -108,6 +111,7 @@ struct Drive<'a> {
     bodies: Bodies,
     line: Line,
     tickets: Tickets,
+    meter: Meter,
     finished: bool,
 }
 
@@ -183,6 +187,7 @@ impl Drive<'_> {
         for action in actions {
             self.carry_out(action, reports);
         }
+        self.meter.stands(self.node.locks_held(), self.line.is_open());
         if self.node.is_registered() {
             reports.first_visit(Ok(()));
         }
@@ -199,6 +204,7 @@ impl Drive<'_> {
             }
             Action::StartBody { slot, occurrence, trigger, run } => {
                 if let Some(member) = self.roster.member(slot) {
+                    self.meter.starts((slot, member.name()), occurrence, &run, self.clock.now().mono);
                     self.bodies.start((slot, member), occurrence, trigger, run);
                 }
             }
@@ -227,6 +233,7 @@ impl Drive<'_> {
                 if let Notice::RunEnded { slot, epoch, .. } | Notice::RunSuperseded { slot, epoch } = &notice {
                     self.bodies.forget(*slot, *epoch);
                 }
+                self.meter.note(&notice, &self.roster.catalog, self.clock.now().mono);
                 notices::say(notice, &self.roster.catalog);
             }
             Action::Finish => self.finished = true,

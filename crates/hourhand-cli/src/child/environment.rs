@@ -7,7 +7,7 @@ use hourhand::Run;
 use jiff::Timestamp;
 
 /// The run's facts, each in its variable. `SCHEDULED_FOR` is empty for a run that somebody asked for: there is no occurrence.
-pub(super) fn facts(run: &Run) -> [(&'static str, String); 8] {
+pub(crate) fn facts(run: &Run) -> [(&'static str, String); 8] {
     let window = run.window();
     [
         ("HOURHAND_JOB", run.job().to_owned()),

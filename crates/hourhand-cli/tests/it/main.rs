@@ -10,5 +10,9 @@ mod exit_status;
 mod json_is_a_promise;
 mod migrations;
 mod passwords_stay_secret;
+#[allow(dead_code, reason = "shared with the library's faults, which use the rest of it")]
+#[path = "../../../hourhand/tests/faults/pooler.rs"]
+mod pooler;
 mod seeing_and_acting;
+mod sidecar;
 mod words_for_shells_and_readers;

@@ -68,6 +68,11 @@ impl Line {
         self.state = State::Closed;
     }
 
+    /// Whether there is a session.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.state, State::Open(_))
+    }
+
     pub(super) fn ask(&mut self, catalog: Arc<Catalog>, question: Question, outputs: Vec<Option<String>>) {
         if let State::Open(open) = &mut self.state {
             let session = open.session.clone();

@@ -1,0 +1,106 @@
+//! What the sidecar answers over HTTP: is it alive, is all well, and what happened so far.
+//!
+//! | path | answer |
+//! | --- | --- |
+//! | `/livez` | 200 while the process answers: a restart mends nothing else |
+//! | `/healthz` | 200, or 503 and what is wrong, as JSON: readiness and alerts |
+//! | `/metrics` | Prometheus' text |
+//!
+//! These may be asked from anywhere. Whatever else is mounted shows and does more: it is served on a loopback address only.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use hourhand::Scheduler;
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::metrics;
+use crate::refusal::Refusal;
+
+/// The scheduler's thread answers within milliseconds, unless it has frozen.
+const ANSWER_MAX: Duration = Duration::from_secs(5);
+
+/// What the answers are made of.
+#[derive(Clone)]
+struct Seen {
+    current: watch::Receiver<Option<Scheduler>>,
+    stopping: CancellationToken,
+    metrics: PrometheusHandle,
+}
+
+/// The server.
+pub(super) struct Listening {
+    server: JoinHandle<()>,
+}
+
+impl Listening {
+    /// Waits until it has ended; a client that never hangs up is left.
+    pub(super) async fn ended(self) {
+        let abort = self.server.abort_handle();
+        if tokio::time::timeout(Duration::from_secs(1), self.server).await.is_err() {
+            abort.abort();
+        }
+    }
+}
+
+/// The scheduler, the token of the first signal, and the token that ends the server.
+type Told = (watch::Receiver<Option<Scheduler>>, CancellationToken, CancellationToken);
+
+/// Listens. The address is taken before anything else starts: that it is in use is said at once.
+pub(super) async fn start(address: SocketAddr, (current, stopping, gone): Told) -> Result<Listening, Refusal> {
+    let refused = |error: std::io::Error| Refusal::failed(format!("could not listen on {address}: {error}"));
+    let listener = TcpListener::bind(address).await.map_err(refused)?;
+    let bound = listener.local_addr().map_err(refused)?;
+    let app = router(Seen { current, stopping, metrics: metrics::install()? }, bound, None);
+    info!("listening on http://{bound}: /healthz, /livez, /metrics");
+    let serving = axum::serve(listener, app).with_graceful_shutdown(gone.cancelled_owned());
+    let server = tokio::spawn(async move {
+        if let Err(error) = serving.await {
+            warn!("health and metrics are not served any more: {error}");
+        }
+    });
+    Ok(Listening { server })
+}
+
+/// The three paths, and on a loopback address whatever else is to be mounted.
+fn router(seen: Seen, bound: SocketAddr, more: Option<Router>) -> Router {
+    let open = Router::new()
+        .route("/livez", get(async || "alive\n"))
+        .route("/healthz", get(healthz))
+        .route("/metrics", get(async |State(seen): State<Seen>| seen.metrics.render()))
+        .with_state(seen);
+    match more {
+        Some(more) if bound.ip().is_loopback() => open.merge(more),
+        Some(_) => open.fallback(async || (StatusCode::FORBIDDEN, "served on a loopback address only\n")),
+        None => open,
+    }
+}
+
+async fn healthz(State(seen): State<Seen>) -> Response {
+    let scheduler = seen.current.borrow().clone();
+    let asked = async {
+        match &scheduler {
+            Some(scheduler) => scheduler.health().await.problems,
+            None => vec!["the scheduler is starting".to_owned()],
+        }
+    };
+    let silent = |_| vec![format!("the scheduler has not answered within {ANSWER_MAX:?}")];
+    let mut problems = tokio::time::timeout(ANSWER_MAX, asked).await.unwrap_or_else(silent);
+    if seen.stopping.is_cancelled() {
+        problems.push("the process shuts down".to_owned());
+    }
+    let status = if problems.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let body = serde_json::json!({ "ok": problems.is_empty(), "problems": problems });
+    (status, [(CONTENT_TYPE, "application/json")], format!("{body}\n")).into_response()
+}

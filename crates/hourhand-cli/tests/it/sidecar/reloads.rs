@@ -1,0 +1,73 @@
+//! A changed file, at SIGHUP.
+
+use hourhand_testkit::Signal;
+
+use super::World;
+use super::service::{Answer, Service};
+
+fn job(name: &str, url: &str) -> String {
+    format!("[job.{name}]\nschedule = \"every 1s\"\nhttp = {{ url = \"{url}/{name}\" }}\n")
+}
+
+/// Waits for a call on this path that comes after now.
+async fn called(service: &Service, path: &str) {
+    let before = service.calls().len();
+    hourhand_testkit::eventually(super::SOON, async || {
+        let calls = service.calls();
+        let seen = calls.iter().skip(before).any(|call| call.uri.path() == path);
+        if seen { Ok(()) } else { Err(format!("no call of {path} among {}", calls.len() - before)) }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn jobs_come_change_and_go_with_the_file() {
+    let (world, service) = (World::new().await, Service::that(Answer::Status(200, String::new())).await);
+    world.configure(&format!("{}{}", job("stays", &service.url), job("goes", &service.url)));
+    let mut up = world.up();
+    called(&service, "/stays").await;
+    called(&service, "/goes").await;
+
+    let changed = job("stays", &service.url).replace("/stays", "/changed");
+    world.configure(&format!("{changed}{}", job("comes", &service.url)));
+    up.process.signal(Signal::HUP);
+    up.says("the configuration is taken up", 1).await;
+    called(&service, "/comes").await;
+    called(&service, "/changed").await;
+    // From here on nothing calls what is gone: a run that was under way has ended before its job came anew.
+    let before = service.calls().len();
+    called(&service, "/comes").await;
+    called(&service, "/comes").await;
+    let paths: Vec<String> = service.calls()[before..].iter().map(|call| call.uri.path().to_owned()).collect();
+    assert!(paths.iter().all(|path| path == "/comes" || path == "/changed"), "{paths:?}");
+}
+
+#[tokio::test]
+async fn a_bad_file_is_refused_and_what_ran_goes_on() {
+    let (world, service) = (World::new().await, Service::that(Answer::Status(200, String::new())).await);
+    world.configure(&job("sync", &service.url));
+    let mut up = world.up();
+    called(&service, "/sync").await;
+    world.configure(&format!("{}timout = \"1m\"\n[job.other]\nschedule = \"@hourli\"\n", job("sync", &service.url)));
+    up.process.signal(Signal::HUP);
+    up.says("the changed configuration is refused, what ran goes on", 1).await;
+    let log = up.log();
+    for said in ["there is no key \"timout\" here", "@hourli", "there is nothing to run"] {
+        assert!(log.contains(said), "{said} in {log}");
+    }
+    called(&service, "/sync").await;
+    called(&service, "/sync").await;
+}
+
+#[tokio::test]
+async fn what_holds_for_the_whole_process_is_taken_up_by_another_scheduler() {
+    let (world, service) = (World::new().await, Service::that(Answer::Status(200, String::new())).await);
+    world.configure(&job("sync", &service.url));
+    let mut up = world.up();
+    called(&service, "/sync").await;
+    world.configure(&format!("runs_max = 3\n{}", job("other", &service.url)));
+    up.process.signal(Signal::HUP);
+    up.says("the configuration is taken up", 1).await;
+    called(&service, "/other").await;
+    assert_eq!(up.get("/healthz").await.0, 200);
+}
