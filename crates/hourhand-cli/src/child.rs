@@ -26,9 +26,11 @@ use std::time::Duration;
 
 use hourhand::{Failure, Run};
 
+pub(crate) use self::ended::Ended;
 pub(crate) use self::environment::facts;
-pub(crate) use self::output::Kept;
-use self::supervise::supervise;
+pub(crate) use self::output::{Kept, passed_through};
+pub(crate) use self::sink::flush;
+pub(crate) use self::supervise::supervise;
 
 /// What the command wrote last may still be on its way when it has ended; a pipe that somebody keeps open is not waited for.
 pub(crate) const DRAIN_MAX: Duration = Duration::from_secs(2);

@@ -60,6 +60,7 @@ pub(crate) enum Command {
     Forget(interventions::Forget),
     Next(next::Next),
     Key(key::Key),
+    Exec(crate::exec::Exec),
     Migrate(migrate::Migrate),
     Completions(completions::Completions),
     Man(man::Man),
@@ -85,6 +86,7 @@ impl Command {
             Command::Forget(forget) => forget.run(globals, output).map(done),
             Command::Next(next) => next.run(output).map(done),
             Command::Key(key) => key.run(globals, output).map(done),
+            Command::Exec(exec) => exec.run(globals, output),
             Command::Migrate(migrate) => migrate.run(globals, output).map(done),
             Command::Completions(completions) => completions.run().map(done),
             Command::Man(man) => man.run().map(done),
@@ -94,6 +96,8 @@ impl Command {
     /// How much it tells on the way, before `-v` and `-q`.
     pub(crate) fn level(&self) -> LevelFilter {
         match self {
+            // A wrapper has nothing to say of its own: what matters it says itself, and by its exit status.
+            Command::Exec(_) => LevelFilter::OFF,
             // What goes on until it is stopped tells of its life; what answers says nothing but its answer.
             Command::Up(_) => LevelFilter::INFO,
             _ => LevelFilter::WARN,

@@ -4,13 +4,13 @@
 //! What they share: [`globals`] (what may be said with every one of them), [`output`] (the only room that writes to standard
 //! output), [`refusal`] (what an exit status means).
 
-#[allow(dead_code, reason = "the sidecar and exec come next")]
+#[allow(dead_code, reason = "the sidecar, which runs commands, comes next")]
 mod child;
 mod command;
 mod config;
+mod exec;
 #[allow(dead_code, reason = "the sidecar and the operator's commands, which need the rest, come next")]
 mod globals;
-#[allow(dead_code, reason = "the sidecar and exec come next")]
 mod guardian;
 mod logging;
 mod near;

@@ -29,6 +29,19 @@ pub enum Overlap {
     BufferOne,
 }
 
+/// What lets a run of a job start, on a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Starts {
+    /// Its schedule, which the node registers; and whoever asks.
+    #[default]
+    BySchedule,
+    /// Only whoever asks. Nothing but the job's row is registered: its definition, if it has one, is another node's.
+    WhenAsked,
+    /// Whoever asks, if the current occurrence of the schedule is not handled. Nothing is registered, nothing counts as missed: whoever
+    /// asks at whatever times has promised none.
+    WhenAskedIfDue,
+}
+
 /// The definition of a job, as a node holds it. What its body does is not known here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Definition {
@@ -36,6 +49,8 @@ pub struct Definition {
     pub name: JobName,
     /// The lock's key.
     pub key: Key,
+    /// What lets a run start.
+    pub starts: Starts,
     /// When it is due.
     pub schedule: Schedule,
     /// What becomes of occurrences that nobody ran in time.
@@ -72,6 +87,7 @@ impl Definition {
         Definition {
             name,
             key,
+            starts: Starts::BySchedule,
             schedule,
             catch_up: CatchUp::Latest,
             catch_up_window: None,

@@ -16,6 +16,7 @@
 //! no path through the lives can leave one behind. When the session ends, nothing is held, whatever the lives were.
 
 mod answers;
+mod asked;
 mod deploys;
 mod ends;
 mod health;
@@ -80,6 +81,8 @@ pub struct Settings {
     pub exclusion: Exclusion,
     /// How often old history is removed, on a visit that is made anyway; the first time after a sixtieth of it.
     pub prune_interval: Duration,
+    /// Locks alone: no row is read or written, so no schema is needed. Runs start when asked, and their ends are on no record.
+    pub rowless: bool,
     /// Spreads waits over a fleet; different on every node.
     pub seed: u64,
 }
@@ -212,7 +215,7 @@ impl Node {
 
     /// The definitions stand in the database: the first visit is done.
     pub fn is_registered(&self) -> bool {
-        self.unregistered.is_empty()
+        self.unregistered.is_empty() && (!self.settings.rowless || self.session.pid().is_some())
     }
 
     /// Until when the locks held are believed in; none: no lock is held, or not any more. Each answered ping moves it.

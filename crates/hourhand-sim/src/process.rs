@@ -127,6 +127,7 @@ impl Process {
             seed: random.next(),
             exclusion: Exclusion::Session,
             prune_interval: Duration::from_secs(3600),
+            rowless: false,
         }
     }
 
@@ -143,6 +144,7 @@ impl Process {
             seed: random.next(),
             exclusion: if leases { Exclusion::Lease } else { Exclusion::Session },
             prune_interval: Duration::from_secs(3600),
+            rowless: false,
         }
     }
 }

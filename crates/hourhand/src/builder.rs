@@ -14,7 +14,7 @@ use tokio::runtime::Handle as Runtime;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::directory::Directory;
-use crate::drive::{Brief, Command, FirstTrouble, Roster};
+use crate::drive::{Brief, Command, FirstTrouble, Reports, Roster, RunEnd};
 use crate::error::Error;
 use crate::job::Job;
 use crate::member::{Member, Terms, define};
@@ -26,6 +26,10 @@ use crate::thread::{self, Identity};
 const TTL_MIN: Duration = Duration::from_secs(5);
 const TTL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// How the first visit to the database went.
+pub(crate) type FirstVisit = oneshot::Receiver<Result<(), FirstTrouble>>;
+/// Where the end of a run that is run once goes.
+pub(crate) type Ends = mpsc::UnboundedSender<RunEnd>;
 type Signal = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A scheduler to be: see [`Scheduler::builder`].
@@ -49,6 +53,8 @@ pub struct SchedulerBuilder {
     exclusion: Exclusion,
     resident: bool,
     migrate: bool,
+    history: bool,
+    ends: Option<Ends>,
     complaints: Vec<String>,
 }
 
@@ -81,6 +87,8 @@ impl SchedulerBuilder {
             exclusion: Exclusion::Session,
             resident: false,
             migrate: false,
+            history: true,
+            ends: None,
             complaints: Vec::new(),
         }
     }
@@ -174,6 +182,13 @@ impl SchedulerBuilder {
         self
     }
 
+    /// False: the lock alone, for [`run_once`](Self::run_once). No row is read or written, so no schema is needed, nothing is on record,
+    /// there is no window, and no fence knows the run. Default true.
+    pub fn history(mut self, history: bool) -> Self {
+        self.history = history;
+        self
+    }
+
     /// The switch: false, and [`start`](Self::start) says so once and starts nothing. For processes that do not serve
     /// (migrations, shells, tests) and for services that are not fully configured. Default true.
     pub fn enabled(mut self, enabled: bool) -> Self {
@@ -224,7 +239,47 @@ impl SchedulerBuilder {
             tracing::info!(jobs = self.jobs.len(), "the scheduler is switched off: no job runs in this process");
             return Ok(Scheduler::off());
         }
-        let signal = self.shutdown.take();
+        if !self.history {
+            self.complaints.push("history: without it there is only run_once()".to_owned());
+        }
+        let unscheduled = self.jobs.iter().filter(|job| job.starts_when_asked()).map(Job::name);
+        let unscheduled = unscheduled.map(|job| format!("job {job:?} has no schedule: it is for run_once()"));
+        self.complaints.extend(unscheduled);
+        let (scheduler, first_visit) = self.launch()?;
+        match first_visit.await {
+            Ok(Err(trouble)) => match unservable(&trouble) {
+                Some(error) => {
+                    scheduler.shutdown().await;
+                    Err(error)
+                }
+                None => Ok(scheduler),
+            },
+            Ok(Ok(())) | Err(_) => Ok(scheduler),
+        }
+    }
+
+    /// Prepares for the one job and its one run, whose end goes to `ends`.
+    pub(crate) fn once(mut self, ends: Ends) -> Result<(Self, String), Error> {
+        let [job] = self.jobs.as_mut_slice() else {
+            self.complaints.push("run_once: exactly one job is run once".to_owned());
+            return Err(Error::config(self.complaints));
+        };
+        job.set_when_asked();
+        let name = job.name().to_owned();
+        if !self.history && !job.starts_when_asked() {
+            self.complaints
+                .push("history: without it nobody knows whether a job is due; use Job::on_demand".to_owned());
+        }
+        if !self.history && self.exclusion == Exclusion::Lease {
+            self.complaints.push("history: a lease is a row; without any there are only session locks".to_owned());
+        }
+        (self.ends, self.resident) = (Some(ends), true);
+        Ok((self, name))
+    }
+
+    /// Starts the thread. Its first visit is still to come.
+    pub(crate) fn launch(mut self) -> Result<(Scheduler, FirstVisit), Error> {
+        let (signal, ends) = (self.shutdown.take(), self.ends.take());
         let Checked { brief, members, terms, node, identity } = self.check()?;
         let directory = Arc::new(Directory::default());
         let mut roster = Roster::new(node, directory.clone());
@@ -235,21 +290,13 @@ impl SchedulerBuilder {
         let (commands, orders) = mpsc::unbounded_channel();
         let (ending, ended) = watch::channel(false);
         let (told, first_visit) = oneshot::channel();
-        thread::spawn((brief, roster), orders, told, (ending, identity))?;
+        let reports = Reports { first_visit: Some(told), ends };
+        thread::spawn((brief, roster), orders, reports, (ending, identity))?;
         let scheduler = Scheduler::on(Handle { commands: commands.clone(), directory, terms, ended: ended.clone() });
         if let Some(signal) = signal {
             watch_signal(signal, commands, ended);
         }
-        match first_visit.await {
-            Ok(Err(trouble)) => match unservable(trouble) {
-                Some(error) => {
-                    scheduler.shutdown().await;
-                    Err(error)
-                }
-                None => Ok(scheduler),
-            },
-            Ok(Ok(())) | Err(_) => Ok(scheduler),
-        }
+        Ok((scheduler, first_visit))
     }
 
     /// Everything that can be checked without asking anybody.
@@ -285,11 +332,16 @@ impl SchedulerBuilder {
             runs_max: self.runs_max,
             exclusion: self.exclusion,
             prune_interval: self.prune_interval,
+            rowless: !self.history,
             seed: uuid::Uuid::new_v4().as_u64_pair().0,
         };
         let session = SessionSettings {
             conninfo: Arc::new(conninfo),
-            statements: Arc::new(Statements::of(&schema)),
+            statements: Arc::new(if self.history {
+                Statements::of(&schema)
+            } else {
+                Statements::of_locks_alone(&schema)
+            }),
             schema,
             ttl: self.ttl,
             evict_foreign_idle_after: self.evict_foreign_idle_after,
@@ -334,13 +386,13 @@ fn application_name(node: &str, ttl: Duration) -> String {
 }
 
 /// What of a first visit's trouble is for the caller to mend; with the rest the scheduler goes on trying.
-fn unservable(trouble: FirstTrouble) -> Option<Error> {
+pub(crate) fn unservable(trouble: &FirstTrouble) -> Option<Error> {
     match trouble {
         FirstTrouble::Database(trouble) if trouble.kind == TroubleKind::Pooled => {
-            Some(Error::config(vec![trouble.text]))
+            Some(Error::config(vec![trouble.text.clone()]))
         }
         FirstTrouble::Database(trouble) if trouble.kind == TroubleKind::Incompatible => {
-            Some(Error::database("start", trouble))
+            Some(Error::database("start", trouble.clone()))
         }
         FirstTrouble::Database(_) => None,
         FirstTrouble::SessionShared => Some(Error::config(vec![

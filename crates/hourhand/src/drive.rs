@@ -72,10 +72,34 @@ pub(crate) struct Brief {
     pub(crate) runtime: Handle,
 }
 
+/// The end of a run, as far as it is on record.
+#[derive(Debug)]
+pub(crate) struct RunEnd {
+    pub(crate) epoch: i64,
+    /// In the word of history, with its message; none: a later run has started, or the database would not take it.
+    pub(crate) outcome: Option<(String, Option<String>)>,
+}
+
+impl RunEnd {
+    fn of(notice: &Notice) -> Option<RunEnd> {
+        match notice {
+            Notice::RunEnded { epoch, outcome, error, .. } => {
+                Some(RunEnd { epoch: *epoch, outcome: Some((outcome.clone(), error.clone())) })
+            }
+            Notice::RunSuperseded { epoch, .. } | Notice::Unrecorded { epoch, .. } => {
+                Some(RunEnd { epoch: *epoch, outcome: None })
+            }
+            _ => None,
+        }
+    }
+}
+
 /// What the loop tells the front door.
 pub(crate) struct Reports {
     /// How the first visit went: done, or the first trouble.
     pub(crate) first_visit: Option<Reply<Result<(), FirstTrouble>>>,
+    /// Whoever waits for the end of a run.
+    pub(crate) ends: Option<mpsc::UnboundedSender<RunEnd>>,
 }
 
 /// Why the first visit came to nothing.
@@ -234,6 +258,10 @@ impl Drive<'_> {
                     self.bodies.forget(*slot, *epoch);
                 }
                 self.meter.note(&notice, &self.roster.catalog, self.clock.now().mono);
+                if let Some((ends, end)) = reports.ends.as_ref().zip(RunEnd::of(&notice)) {
+                    // Whoever waited may have gone.
+                    let _ = ends.send(end);
+                }
                 notices::say(notice, &self.roster.catalog);
             }
             Action::Finish => self.finished = true,

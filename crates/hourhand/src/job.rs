@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use hourhand_core::backoff::Retry;
-use hourhand_core::job::{CatchUp, Definition, Overlap};
+use hourhand_core::job::{CatchUp, Definition, Overlap, Starts};
 use hourhand_core::key::Key;
 use hourhand_core::name::{JobName, Namespace};
 use hourhand_core::schedule::Schedule;
@@ -37,6 +37,7 @@ pub struct Job {
     name: String,
     schedule: Schedule,
     body: Body,
+    starts: Starts,
     policies: Policies,
     complaints: Vec<String>,
 }
@@ -75,7 +76,37 @@ impl Job {
             let work = body(run);
             Box::pin(async move { work.await.map_err(Into::into) })
         });
-        Job { name: name.into(), schedule, body, policies: Policies::default(), complaints: Vec::new() }
+        let starts = Starts::BySchedule;
+        Job { name: name.into(), schedule, body, starts, policies: Policies::default(), complaints: Vec::new() }
+    }
+
+    /// A job without a schedule, for [`run_once`](crate::SchedulerBuilder::run_once): it runs now, unless it runs anywhere, as a manual
+    /// run. Whatever schedule another process has registered for it is left alone.
+    pub fn on_demand<F, Fut, E>(name: impl Into<String>, body: F) -> Job
+    where
+        F: Fn(Run) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<Failure>,
+    {
+        // The schedule of a job that only starts when asked is never asked for.
+        Job { starts: Starts::WhenAsked, ..Job::new(name, Schedule::hourly(), body) }
+    }
+
+    /// Makes a job with a schedule one that runs when it is asked to and due.
+    pub(crate) fn set_when_asked(&mut self) {
+        if self.starts == Starts::BySchedule {
+            self.starts = Starts::WhenAskedIfDue;
+            // Whoever asks again wants it tried again.
+            self.policies.retry.get_or_insert(Retry { attempts: u32::MAX, ..Retry::none() });
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn starts_when_asked(&self) -> bool {
+        self.starts == Starts::WhenAsked
     }
 
     /// Spreads the jobs of a fleet: each job starts up to this long after its instants, always by the same share of it.
@@ -148,7 +179,8 @@ impl Job {
         self
     }
 
-    /// How long a run may take; then its body is told to stop, and the outcome is `timed_out`. Default 1 h.
+    /// How long a run may take; then its body is told to stop, and the outcome is `timed_out`. Default 1 h; in
+    /// [`run_once`](crate::SchedulerBuilder::run_once) no limit.
     pub fn timeout<L>(mut self, length: L) -> Job
     where
         L: TryInto<SignedDuration, Error: Display>,
@@ -236,10 +268,12 @@ impl Job {
         let defaults = Definition::new(name, key, self.schedule);
         let policies = self.policies;
         let definition = Definition {
+            starts: self.starts,
             jitter: policies.jitter.unwrap_or(defaults.jitter),
             lookback: policies.lookback.unwrap_or(defaults.lookback),
             initial_window: policies.initial_window.unwrap_or(defaults.initial_window),
-            timeout: policies.timeout.or(defaults.timeout),
+            // What runs for somebody who waits for it is stopped by them.
+            timeout: policies.timeout.or(defaults.timeout.filter(|_| self.starts == Starts::BySchedule)),
             stop_grace: policies.stop_grace.unwrap_or(defaults.stop_grace),
             retry: policies.retry.unwrap_or(defaults.retry),
             completes: policies.completes,

@@ -49,6 +49,12 @@ pub enum Triggered {
     },
     /// The job is paused.
     Paused,
+    /// The job runs when it is asked to *and* due, and it is not: only in [`run_once`](crate::SchedulerBuilder::run_once).
+    #[doc(hidden)]
+    NotDue {
+        /// When it will be.
+        next: Option<Timestamp>,
+    },
     /// This process has no scheduler running: it is switched off, or shutting down.
     Off,
 }
@@ -93,6 +99,7 @@ impl Scheduler {
                 Ok(Triggered::AlreadyRunning { node, since, epoch })
             }
             Some(TriggerAnswer::Paused) => Ok(Triggered::Paused),
+            Some(TriggerAnswer::NotDue { next }) => Ok(Triggered::NotDue { next }),
             Some(TriggerAnswer::Unreachable(trouble)) => Err(Error::database("trigger", trouble)),
             Some(TriggerAnswer::ShuttingDown) | None => Ok(Triggered::Off),
         }

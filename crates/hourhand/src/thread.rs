@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 
-use crate::drive::{Brief, Command, FirstTrouble, Reports, Roster, drive, panic_text};
+use crate::drive::{Brief, Command, Reports, Roster, drive, panic_text};
 use crate::error::Error;
 
 /// What runs in this process. Two schedulers would be two nodes that know nothing of each other's runs.
@@ -40,14 +40,14 @@ impl Drop for Identity {
 pub(crate) fn spawn(
     (brief, roster): (Brief, Roster),
     orders: mpsc::UnboundedReceiver<Command>,
-    told: oneshot::Sender<Result<(), FirstTrouble>>,
+    reports: Reports,
     (ending, identity): (watch::Sender<bool>, Option<Identity>),
 ) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| Error::config(vec![format!("no runtime for the scheduler's thread: {error}")]))?;
     let work = move || {
-        runtime.block_on(keep_driving((Arc::new(brief), roster), orders, Reports { first_visit: Some(told) }));
+        runtime.block_on(keep_driving((Arc::new(brief), roster), orders, reports));
         drop(runtime);
         drop(identity);
         // Whoever asked for the shutdown may have gone.

@@ -12,11 +12,20 @@ use crate::guardian::words::Status;
 /// EX_TEMPFAIL of sysexits.h: try again later.
 const TEMPORARY: i32 = 75;
 
-/// What is known of a command that has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ended {
-    /// How; `None`: its guardian was killed, and the command with it.
-    pub(crate) status: Option<Status>,
+/// What became of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// It ended like this.
+    With(Status),
+    /// It could not be started.
+    NotStarted {
+        /// The system's reason.
+        errno: i32,
+        /// In words.
+        why: String,
+    },
+    /// Its guardian was killed, and the command with it.
+    GuardianKilled,
 }
 
 impl Ended {
@@ -25,9 +34,13 @@ impl Ended {
     /// # Errors
     ///
     /// Anything but exit status 0.
-    pub(crate) fn verdict(self, kept: &Kept) -> Result<(), Failure> {
-        let Some(status) = self.status else {
-            return Err(Failure::unexpected("the command's guardian was killed, and the command with it"));
+    pub(crate) fn verdict(&self, kept: &Kept) -> Result<(), Failure> {
+        let status = match self {
+            Ended::With(status) => *status,
+            Ended::NotStarted { why, .. } => return Err(Failure::unexpected(why)),
+            Ended::GuardianKilled => {
+                return Err(Failure::unexpected("the command's guardian was killed, and the command with it"));
+            }
         };
         let message = match kept.last_line() {
             Some(line) => format!("{status}: {line}"),
@@ -37,6 +50,22 @@ impl Ended {
             Status::Exited(0) => Ok(()),
             Status::Exited(TEMPORARY) => Err(Failure::transient(message)),
             Status::Exited(_) | Status::Killed(_) => Err(Failure::unexpected(message)),
+        }
+    }
+}
+
+impl Ended {
+    /// As a shell says it: 127 for a command that is not there, 126 for one that may not be executed, 128 and its number for a signal.
+    pub(crate) fn code(&self) -> i32 {
+        match self {
+            Ended::With(status) => status.code(),
+            Ended::NotStarted { errno, .. }
+                if io::Error::from_raw_os_error(*errno).kind() == io::ErrorKind::NotFound =>
+            {
+                127
+            }
+            Ended::NotStarted { .. } => 126,
+            Ended::GuardianKilled => 128 + 9,
         }
     }
 }

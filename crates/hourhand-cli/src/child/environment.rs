@@ -21,6 +21,12 @@ pub(crate) fn facts(run: &Run) -> [(&'static str, String); 8] {
     ]
 }
 
+/// Of a run that is on no record: no fence knows its epoch, and it has no window.
+pub(super) fn facts_without_record(run: &Run) -> [(&'static str, String); 8] {
+    let known = ["HOURHAND_JOB", "HOURHAND_TRIGGER", "HOURHAND_STARTED_AT"];
+    facts(run).map(|(name, value)| (name, if known.contains(&name) { value } else { String::new() }))
+}
+
 /// RFC 3339 in UTC, to the microsecond that the database knows: a window's edge must not be rounded.
 fn exact(instant: Timestamp) -> String {
     format!("{instant:.6}")

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::io::{PipeReader, Result};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hourhand::Run;
+use rustix::fs::{FileType, fstat};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 use tokio::task::JoinSet;
@@ -109,7 +110,50 @@ pub(super) fn marked(job: &str, kept: &Kept) -> Result<(Outside, Copies)> {
         Ok(writing.into())
     };
     let streams = [std::fs::File::open("/dev/null")?.into(), open(Sink::Output)?, open(Sink::Error)?];
-    Ok((Outside { streams, terminal: None }, Copies(copies)))
+    Ok((Outside { streams, terminal: None, on_record: true }, Copies(copies)))
+}
+
+/// For one command on its own: what it writes passes through as it is. What goes to a terminal or a file is its own affair; what goes
+/// to a pipe or a socket passes by here, and its end is kept, if the run is on record. Where both go to the same, they stay in the order of their writing.
+///
+/// # Errors
+///
+/// The system has no more descriptors.
+pub(crate) fn passed_through(terminal: Option<i32>, kept: Option<&Kept>) -> Result<(Outside, Copies)> {
+    let own = [std::io::stdin().as_fd().try_clone_to_owned()?, std::io::stdout().as_fd().try_clone_to_owned()?];
+    let ([input, output], error) = (own, std::io::stderr().as_fd().try_clone_to_owned()?);
+    let mut copies = JoinSet::new();
+    let mut pass = |own: OwnedFd, sink: Sink| -> Result<OwnedFd> {
+        let Some(kept) = kept.filter(|_| is_passed_on(&own)) else { return Ok(own) };
+        let (reading, writing) = std::io::pipe()?;
+        copies.spawn(copy(receiver(reading)?, sink, kept.clone()));
+        Ok(writing.into())
+    };
+    let same = are_same(&output, &error);
+    let output = pass(output, Sink::Output)?;
+    let error = if same { output.try_clone()? } else { pass(error, Sink::Error)? };
+    Ok((Outside { streams: [input, output, error], terminal, on_record: kept.is_some() }, Copies(copies)))
+}
+
+fn is_passed_on(descriptor: &OwnedFd) -> bool {
+    let kind = fstat(descriptor).map(|status| FileType::from_raw_mode(status.st_mode));
+    matches!(kind, Ok(FileType::Fifo | FileType::Socket))
+}
+
+fn are_same(one: &OwnedFd, other: &OwnedFd) -> bool {
+    let of = |descriptor| fstat(descriptor).map(|status| (status.st_dev, status.st_ino)).ok();
+    of(one).is_some() && of(one) == of(other)
+}
+
+async fn copy(mut reading: Receiver, sink: Sink, kept: Kept) {
+    let mut piece = vec![0; 64 * 1024];
+    while let Ok(length @ 1..) = reading.read(&mut piece).await {
+        kept.add(&piece[..length]);
+        if sink.write(piece[..length].to_vec()).await.is_err() {
+            // Nobody reads it: the command is to learn of it as it would without us, by SIGPIPE.
+            return;
+        }
+    }
 }
 
 fn receiver(reading: PipeReader) -> Result<Receiver> {

@@ -18,8 +18,8 @@ use tokio::time::Instant;
 
 use super::Command;
 use super::ended::{Ended, why_not_started};
-use super::environment::facts;
-use crate::guardian::words::{Order, Report, Status};
+use super::environment::{facts, facts_without_record};
+use crate::guardian::words::{Order, Report};
 use crate::guardian::{Brief, GUARDIAN, family, handover, this_program};
 
 /// The variable by which the processes of a run are found if their guardian is killed.
@@ -35,13 +35,15 @@ pub(crate) struct Outside {
     pub(crate) streams: [OwnedFd; 3],
     /// The process group that has the terminal, which it joins; `None`: a session of its own.
     pub(crate) terminal: Option<i32>,
+    /// Its run is on record: it has an epoch and a window.
+    pub(crate) on_record: bool,
 }
 
 /// Runs a command under a guardian until nothing of it is left. `signals` are passed on to it.
 ///
 /// # Errors
 ///
-/// It could not be started.
+/// No guardian could be started for it.
 pub(crate) async fn supervise(
     command: &Command,
     run: &Run,
@@ -75,7 +77,7 @@ pub(crate) async fn supervise(
             () = until(late) => guardian.kill(),
         }
     }
-    guardian.end().await
+    Ok(guardian.end().await)
 }
 
 async fn until(instant: Option<Instant>) {
@@ -92,8 +94,7 @@ struct Guardian {
     mark: String,
     reports: Lines<BufReader<OwnedReadHalf>>,
     orders: OwnedWriteHalf,
-    ended: Option<Status>,
-    not_started: Option<String>,
+    ended: Option<Ended>,
 }
 
 impl Guardian {
@@ -112,7 +113,7 @@ impl Guardian {
         let (reading, orders) = UnixStream::from_std(socket)?.into_split();
         let reports = BufReader::new(reading).lines();
         let mark = format!("{MARK}={value}");
-        Ok(Guardian { process, pid, mark, reports, orders, ended: None, not_started: None })
+        Ok(Guardian { process, pid, mark, reports, orders, ended: None })
     }
 
     fn take(&mut self, command: &Command, report: Option<Report>) {
@@ -120,9 +121,9 @@ impl Guardian {
             Some(Report::Started(pid)) => tracing::debug!(job = command.job, pid, "command started"),
             Some(Report::Failed(errno)) => {
                 let program = command.argv.first().map(std::ffi::OsString::as_os_str).unwrap_or_default();
-                self.not_started = Some(why_not_started(program, errno));
+                self.ended = Some(Ended::NotStarted { errno, why: why_not_started(program, errno) });
             }
-            Some(Report::Ended(status)) => self.ended = Some(status),
+            Some(Report::Ended(status)) => self.ended = Some(Ended::With(status)),
             Some(Report::Left(count)) => tracing::warn!(
                 job = command.job,
                 count,
@@ -143,10 +144,7 @@ impl Guardian {
     }
 
     /// The socket has closed: nothing is left of the command, or the guardian has been killed.
-    async fn end(mut self) -> Result<Ended, Failure> {
-        if let Some(why) = self.not_started {
-            return Err(NotStarted(why).into());
-        }
+    async fn end(mut self) -> Ended {
         // It closes its socket by ending; and if it was frozen in that very moment, it is of no use any more.
         if tokio::time::timeout(GUARDIAN_LATE, self.process.wait()).await.is_err() {
             self.kill();
@@ -154,7 +152,7 @@ impl Guardian {
         if self.ended.is_none() {
             self.end_what_is_left().await;
         }
-        Ok(Ended { status: self.ended })
+        self.ended.unwrap_or(Ended::GuardianKilled)
     }
 
     /// The guardian did not live to do it.
@@ -171,18 +169,6 @@ impl Guardian {
     }
 }
 
-/// The command could not be started.
-#[derive(Debug)]
-pub(crate) struct NotStarted(String);
-
-impl std::fmt::Display for NotStarted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NotStarted {}
-
 fn spawn(
     command: &Command,
     run: &Run,
@@ -197,9 +183,10 @@ fn spawn(
         lost_grace: trust.stop_within * 4 / 5,
         until: trust.until,
     };
+    let told = if outside.on_record { facts(run) } else { facts_without_record(run) };
     let mut guardian = tokio::process::Command::new(this_program()?);
     guardian.arg0("hourhand").arg(GUARDIAN).args(brief.to_args()).args(&command.argv);
-    guardian.envs(command.env.iter().map(|(name, value)| (name, value))).envs(facts(run)).env(MARK, mark);
+    guardian.envs(command.env.iter().map(|(name, value)| (name, value))).envs(told).env(MARK, mark);
     if let Some(dir) = &command.dir {
         guardian.current_dir(dir);
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::life::{Ending, Life};
 use super::{Node, Now};
 use crate::backoff::spread;
+use crate::job::Starts;
 use crate::occurrence::{Decision, overlapped};
 use crate::outcome::{BodyEnd, Outcome, StopReason, judge};
 use crate::protocol::{End, EndAnswer, EndForm, Notice, Slot, Trouble, TroubleKind};
@@ -35,11 +36,15 @@ impl Node {
         let job = self.job(slot);
         let Some(going) = job.going() else { return };
         let definition = &job.definition;
+        let rowless = self.settings.rowless;
         let mut verdict = judge(end, stopped, definition.completes, going.run.attempt, &definition.retry);
         if !going.trigger.is_by_schedule() {
             verdict.handled = true;
         }
         let (epoch, occurrence) = (going.run.epoch, going.occurrence);
+        if rowless {
+            return self.end_without_record(slot, epoch, verdict);
+        }
         let (since, retry_at) = (now.mono, now.mono);
         let ending = Ending { epoch, occurrence, verdict, since, retry_at, form: EndForm::Full, alone: false };
         self.live(slot, Life::Ending(ending));
@@ -47,7 +52,8 @@ impl Node {
 
     /// The record of an end, as of now.
     pub(super) fn end_of(&self, now: Now, slot: Slot, ending: &Ending) -> End {
-        let times = ending.occurrence.zip(self.clock.at_least(now));
+        let counted = ending.occurrence.filter(|_| self.job(slot).definition.starts == Starts::BySchedule);
+        let times = counted.zip(self.clock.at_least(now));
         let skip = times.and_then(|(occurrence, server)| overlapped(&self.job(slot).definition, occurrence, server));
         let (skipped, skipped_for) = (skip.map_or(0, |skip| skip.count), skip.map(|skip| skip.newest));
         End { slot, epoch: ending.epoch, verdict: ending.verdict.clone(), form: ending.form, skipped, skipped_for }

@@ -5,9 +5,10 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::life::{Contention, Grant, Intent, Life, Lost, Wish};
-use super::{Node, Now};
+use super::{Node, Now, asked};
 use crate::backoff::spread;
 use crate::facts::{Facts, Holder};
+use crate::job::Starts;
 use crate::occurrence::{Decision, decide};
 use crate::protocol::{Action, Obstacle, Slot, Ticket, TriggerAnswer, Trouble, TroubleKind};
 use crate::request::Taken;
@@ -29,6 +30,9 @@ impl Node {
         }
         if let Some(answer) = self.runs_here(slot) {
             return self.act(Action::AnswerTrigger(ticket, answer));
+        }
+        if self.settings.rowless {
+            return self.asked_for_lock(now, slot, ticket);
         }
         let job = self.job_mut(slot);
         job.tickets.push((ticket, now.mono));
@@ -61,7 +65,7 @@ impl Node {
     }
 
     /// Answers those who had asked by then.
-    fn answer_tickets_of(&mut self, slot: Slot, until: Mono, answer: &TriggerAnswer) {
+    pub(super) fn answer_tickets_of(&mut self, slot: Slot, until: Mono, answer: &TriggerAnswer) {
         let tickets = std::mem::take(&mut self.job_mut(slot).tickets);
         let (answered, later) = tickets.into_iter().partition(|(_, since)| *since <= until);
         self.job_mut(slot).tickets = later;
@@ -127,8 +131,13 @@ impl Node {
             self.answer_tickets_of(slot, sent, &TriggerAnswer::Paused);
             return false;
         }
+        let if_due = self.job(slot).definition.starts == Starts::WhenAskedIfDue;
+        if let Some(answer) = self.not_due(now, slot, facts).filter(|_| if_due) {
+            self.answer_tickets_of(slot, sent, &answer);
+            return false;
+        }
         let foreign = facts.holder.as_ref().filter(|holder| Some(holder.pid) != self.session.pid());
-        let Some(holder) = foreign else { return true };
+        let Some(holder) = foreign else { return !if_due };
         if facts.running {
             let (node, since, epoch) = (facts.node.clone(), facts.started_at, Some(facts.epoch));
             self.answer_tickets_of(slot, sent, &TriggerAnswer::AlreadyRunning { node, since, epoch });
@@ -170,7 +179,14 @@ impl Node {
             return Decision::NotYet(self.stands_down_until(slot, facts, server));
         }
         let delayed = (self.began + self.settings.start_delay) - now.mono;
-        match decide(&job.definition, facts, server) {
+        let decision = match job.definition.starts {
+            Starts::BySchedule => decide(&job.definition, facts, server),
+            Starts::WhenAskedIfDue if !job.tickets.is_empty() => {
+                asked::decide_when_asked(&job.definition, facts, server)
+            }
+            Starts::WhenAskedIfDue | Starts::WhenAsked => Decision::NotYet(None),
+        };
+        match decision {
             Decision::Due(_) | Decision::FollowUp if job.stuck.is_some() || job.unrecorded.is_some() => {
                 Decision::Later(later(server, self.spans.ttl))
             }

@@ -34,6 +34,10 @@ impl Node {
         }
         self.by_key.insert(definition.key.0, slot);
         self.jobs[slot.0] = Some(Box::new(Job::new(definition)));
+        if self.settings.rowless {
+            // There is no row to register or to look at.
+            return self.live(slot, Life::Resting);
+        }
         self.unregistered.insert(slot);
         self.active.insert(slot);
     }

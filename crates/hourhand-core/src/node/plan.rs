@@ -203,7 +203,7 @@ impl Node {
 
     /// A wish that waited for room is old: by now another occurrence may be the current one.
     fn look_again_at_what_waited(&mut self, now: Mono) {
-        if self.room() > 0 {
+        if self.room() > 0 && !self.settings.rowless {
             for slot in
                 self.active_where(|job| matches!(job.life, Life::Wanted(_)) && now - job.looked_at >= WISH_HOLDS_FOR)
             {

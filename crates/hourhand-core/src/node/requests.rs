@@ -3,6 +3,7 @@
 use super::Node;
 use super::life::Life;
 use crate::facts::Facts;
+use crate::job::Starts;
 use crate::protocol::Slot;
 use crate::request::Taken;
 
@@ -10,9 +11,10 @@ impl Node {
     /// What a start of this node may take of the request that a look showed.
     pub(super) fn asked_for(&self, slot: Slot, facts: &Facts) -> Option<Taken> {
         let job = self.job(slot);
-        // A node that stands down leaves it to those with the registered definition.
+        // A node that stands down, or runs only what it is asked for itself, leaves it to those with the registered definition.
         let may = !facts.paused
             && facts.other.is_none()
+            && job.definition.starts == Starts::BySchedule
             && !self.shutting_down()
             && self.stays(slot)
             && job.stuck.is_none()
@@ -27,6 +29,7 @@ impl Node {
             let job = self.job(slot);
             let known = job.facts.as_ref().and_then(|facts| facts.request).is_some_and(|known| known.id == request);
             if matches!(job.life, Life::Resting)
+                && job.definition.starts == Starts::BySchedule
                 && !known
                 && !job.other_key
                 && !self.shutting_down()
@@ -39,7 +42,7 @@ impl Node {
 
     /// A session that is kept to hear of requests has been without ears: whatever was said meanwhile is found by one look.
     pub(super) fn look_after_silence(&mut self) {
-        if !self.settings.resident || self.shutting_down() {
+        if !self.settings.resident || self.settings.rowless || self.shutting_down() {
             return;
         }
         for slot in self.slots() {

@@ -8,6 +8,7 @@ use super::life::{Contention, Going, Grant, Intent, Life, Lost, Stop, Wish};
 use super::{Node, Now};
 use crate::backoff::spread;
 use crate::claim::ClaimEvent;
+use crate::job::Starts;
 use crate::occurrence::Skip;
 use crate::occurrence::SkipReason;
 use crate::outcome::{StopReason, Trigger};
@@ -33,7 +34,7 @@ impl Node {
                 self.job_mut(slot).holds.lock = true;
                 self.job_mut(slot).said_foreign = None;
                 self.claim = self.claim.step(now.mono, ClaimEvent::Granted(sent), &self.spans);
-                self.granted(slot);
+                self.granted(now, slot);
             } else {
                 self.lock_refused(now, slot);
             }
@@ -50,7 +51,10 @@ impl Node {
         self.drop_session(now, now.mono + Duration::from_secs(60), "the session is shared");
     }
 
-    fn granted(&mut self, slot: Slot) {
+    fn granted(&mut self, now: Now, slot: Slot) {
+        if self.settings.rowless && matches!(self.job(slot).life, Life::Wanted(_)) {
+            return self.run_without_row(now, slot);
+        }
         let intent = match &self.job(slot).life {
             Life::Wanted(intent) => Some(*intent),
             // After waiting, what was seen is old: look first.
@@ -66,7 +70,9 @@ impl Node {
     fn lock_refused(&mut self, now: Now, slot: Slot) {
         let watching = self.job(slot).holds.watch;
         let maintain = self.wants_maintenance(now, slot);
+        let rowless = self.settings.rowless;
         match &mut self.job_mut(slot).life {
+            Life::Wanted(_) if rowless => self.lock_taken(slot),
             // Whoever has it has probably taken the request.
             Life::Wanted(Intent { wish: Wish::ByHand | Wish::Requested(_), .. }) => self.refused_by_hand(now, slot),
             Life::Wanted(_) => {
@@ -174,7 +180,7 @@ impl Node {
         }
     }
 
-    fn run(&mut self, now: Now, start: &Start, run: Started) {
+    pub(super) fn run(&mut self, now: Now, start: &Start, run: Started) {
         let Start { slot, occurrence, trigger, skipped, taken, .. } = *start;
         let (epoch, takeover, since) = (run.epoch, run.takeover, run.started_at);
         let timeout = self.job(slot).definition.timeout;
@@ -189,7 +195,8 @@ impl Node {
         let occurrence = occurrence.or(taken.and_then(|taken| taken.again).map(|again| again.occurrence));
         self.say(Notice::RunStarted { slot, epoch, trigger, occurrence, takeover, skipped });
         self.act(Action::StartBody { slot, occurrence, trigger, run });
-        self.answer_started(slot, trigger == Trigger::Manual, epoch, since);
+        let asked_for = trigger == Trigger::Manual || self.job(slot).definition.starts != Starts::BySchedule;
+        self.answer_started(slot, asked_for, epoch, since);
     }
 
     /// A start (or what has to be settled before) was refused. It may have come about all the same: the look under the lock

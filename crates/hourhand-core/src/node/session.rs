@@ -183,6 +183,8 @@ impl Node {
                 self.stop(now, slot, StopReason::LockLost);
             }
             match &self.job(slot).life {
+                // Whoever asked is told.
+                Life::Granted(_) | Life::Wanted(_) if self.settings.rowless => self.live(slot, Life::Resting),
                 Life::Granted(_) | Life::Wanted(_) => self.live(slot, Life::Due),
                 Life::Contended(contention) => {
                     let again_at = contention.again_at.max(now.mono);

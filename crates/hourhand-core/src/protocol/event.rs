@@ -25,6 +25,11 @@ pub enum TriggerAnswer {
     },
     /// The job is paused.
     Paused,
+    /// Its current occurrence needs no run: for jobs that start when asked if they are due.
+    NotDue {
+        /// When it will, by its schedule.
+        next: Option<Timestamp>,
+    },
     /// The database could not be asked.
     Unreachable(Trouble),
     /// This node is shutting down, or the job was removed from it.

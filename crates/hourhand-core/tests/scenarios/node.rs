@@ -105,6 +105,11 @@ fn a_body_is_stopped_in_time_and_a_shutdown_drains() {
     golden::check::<World>("node_stopping.txt");
 }
 
+#[test]
+fn a_job_that_starts_when_asked_starts_for_nothing_else() {
+    golden::check::<World>("node_asked.txt");
+}
+
 /// A node and the clocks around it.
 struct World {
     settings: Settings,
@@ -132,6 +137,7 @@ impl Scene for World {
                 runs_max: usize::MAX,
                 exclusion: Exclusion::Session,
                 prune_interval: Duration::MAX,
+                rowless: false,
                 seed: 1,
             },
             jobs: Vec::new(),
@@ -192,6 +198,7 @@ impl World {
             "linger" => self.settings.linger = span(value),
             "resident" => self.settings.resident = true,
             "migrate" => self.settings.migrate = true,
+            "rowless" => self.settings.rowless = true,
             "leases" => self.settings.exclusion = Exclusion::Lease,
             "runs_max" => self.settings.runs_max = value.parse().unwrap(),
             "shutdown_grace" => self.settings.shutdown_grace = span(value),

@@ -111,7 +111,10 @@ impl World {
                     .require(seen, self.now, || format!("P10: job {job} is said to run, and nobody held its lock"));
                 self.report.refused += 1;
             }
-            TriggerAnswer::Paused | TriggerAnswer::Unreachable(_) | TriggerAnswer::ShuttingDown => {}
+            TriggerAnswer::Paused
+            | TriggerAnswer::NotDue { .. }
+            | TriggerAnswer::Unreachable(_)
+            | TriggerAnswer::ShuttingDown => {}
             #[allow(unreachable_patterns, reason = "more answers may come")]
             _ => {}
         }

@@ -94,9 +94,9 @@ impl Session {
         let entries: Vec<&Entry> = slots.iter().map(|slot| catalog.entry(*slot)).collect();
         let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         let keys: Vec<i64> = entries.iter().map(|entry| entry.key.0).collect();
-        let bodies: Vec<&str> = entries.iter().map(|entry| entry.body.as_str()).collect();
+        let bodies: Vec<Option<&str>> = entries.iter().map(|entry| entry.body.as_deref()).collect();
         let initial: Vec<f64> = entries.iter().map(|entry| entry.initial_window_seconds).collect();
-        let fingerprints: Vec<i64> = entries.iter().map(|entry| entry.fingerprint).collect();
+        let fingerprints: Vec<Option<i64>> = entries.iter().map(|entry| entry.fingerprint).collect();
         let params: [Param<'_>; 6] = [
             (&names, Type::TEXT_ARRAY),
             (&keys, Type::INT8_ARRAY),
@@ -114,7 +114,7 @@ impl Session {
     async fn stand_up(&self, catalog: &Catalog, jobs: &[(Slot, i64)]) -> Result<Answer, Trouble> {
         let (slots, seen): (Vec<Slot>, Vec<i64>) = jobs.iter().copied().unzip();
         let (names, fingerprints) = (catalog.names(&slots), catalog.fingerprints(&slots));
-        let bodies: Vec<&str> = slots.iter().map(|slot| catalog.entry(*slot).body.as_str()).collect();
+        let bodies: Vec<Option<&str>> = slots.iter().map(|slot| catalog.entry(*slot).body.as_deref()).collect();
         let params: [Param<'_>; 4] = [
             (&names, Type::TEXT_ARRAY),
             (&seen, Type::INT8_ARRAY),
@@ -192,7 +192,7 @@ impl Session {
         let window_ends: Vec<_> = starts.iter().map(|start| start.window_end.map(Tstz)).collect();
         let window_maxes: Vec<_> = starts.iter().map(|start| entry(start).window_max_seconds).collect();
         let reasons: Vec<&str> = starts.iter().map(|start| start.reason.as_str()).collect();
-        let fingerprints: Vec<i64> = starts.iter().map(|start| entry(start).fingerprint).collect();
+        let fingerprints: Vec<Option<i64>> = starts.iter().map(|start| entry(start).fingerprint).collect();
         let taken = |start: &Start| start.taken;
         let again = |start: &Start| taken(start).and_then(|taken| taken.again);
         let requests: Vec<_> = starts.iter().map(|start| taken(start).map(|taken| taken.id)).collect();

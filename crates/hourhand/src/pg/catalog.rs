@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hourhand_core::job::Definition;
+use hourhand_core::job::{Definition, Starts};
 use hourhand_core::key::Key;
 use hourhand_core::protocol::Slot;
 use jiff::SignedDuration;
@@ -14,10 +14,10 @@ use super::definition;
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) key: Key,
-    /// The definition as json, for other nodes and for people.
-    pub(crate) body: String,
+    /// The definition as json, for other nodes and for people; none: this node defines nothing, and whatever stands there is right.
+    pub(crate) body: Option<String>,
     /// Tells definitions apart.
-    pub(crate) fingerprint: i64,
+    pub(crate) fingerprint: Option<i64>,
     pub(crate) lookback_seconds: f64,
     pub(crate) initial_window_seconds: f64,
     pub(crate) window_max_seconds: Option<f64>,
@@ -28,11 +28,12 @@ impl Entry {
     /// The columns of a definition, in a process with this start delay.
     pub(crate) fn of(job: &Definition, start_delay: SignedDuration) -> Entry {
         let body = definition::write(job, start_delay);
+        let registers = job.starts == Starts::BySchedule;
         Entry {
             name: job.name.to_string(),
             key: job.key,
-            fingerprint: definition::fingerprint(&body),
-            body,
+            fingerprint: registers.then(|| definition::fingerprint(&body)),
+            body: registers.then_some(body),
             lookback_seconds: job.lookback.as_secs_f64(),
             initial_window_seconds: job.initial_window.as_secs_f64(),
             retention_seconds: job.retention.as_secs_f64(),
@@ -76,7 +77,7 @@ impl Catalog {
         slots.iter().map(|slot| self.entry(*slot).name.as_str()).collect()
     }
 
-    pub(crate) fn fingerprints(&self, slots: &[Slot]) -> Vec<i64> {
+    pub(crate) fn fingerprints(&self, slots: &[Slot]) -> Vec<Option<i64>> {
         slots.iter().map(|slot| self.entry(*slot).fingerprint).collect()
     }
 

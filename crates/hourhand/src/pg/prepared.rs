@@ -47,6 +47,7 @@ async fn every_statement_prepares_against_the_migrated_schema() {
         sql::UNLOCK,
         sql::UNLOCK_WATCHES,
         sql::OWNED,
+        sql::PING_LOCK,
     ];
     let operator = OperatorStatements::of(&schema);
     for statement in all.into_iter().map(String::as_str).chain(fixed).chain(operator.all()) {

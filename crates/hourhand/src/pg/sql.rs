@@ -78,6 +78,8 @@ pub(crate) const UNLOCK: &str = include_str!("sql/unlock.sql");
 pub(crate) const UNLOCK_WATCHES: &str = include_str!("sql/unlock_watches.sql");
 pub(crate) const OWNED: &str = include_str!("sql/owned.sql");
 
+pub(crate) const PING_LOCK: &str = include_str!("sql/ping_lock.sql");
+
 const START: &str = include_str!("sql/start.sql");
 const END: &str = include_str!("sql/end.sql");
 
@@ -106,6 +108,13 @@ impl Statements {
             release_leases: put(include_str!("sql/release_leases.sql")),
             reconcile_leases: put(include_str!("sql/reconcile_leases.sql")),
         }
+    }
+}
+
+impl Statements {
+    /// For a session that holds locks and reads no row.
+    pub(crate) fn of_locks_alone(schema: &Schema) -> Statements {
+        Statements { ping: PING_LOCK.to_owned(), ..Statements::of(schema) }
     }
 }
 

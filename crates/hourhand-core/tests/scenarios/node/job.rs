@@ -1,6 +1,6 @@
 //! Jobs as scenes write them: `job NAME SCHEDULE… key=value…`, the schedule's words joined by `_`.
 
-use hourhand_core::job::{CatchUp, Definition, Overlap};
+use hourhand_core::job::{CatchUp, Definition, Overlap, Starts};
 use hourhand_core::key::Key;
 use hourhand_core::name::JobName;
 use hourhand_core::schedule::Schedule;
@@ -38,6 +38,8 @@ fn policy(job: &mut Definition, word: &str) {
         "buffer_one" => job.overlap = Overlap::BufferOne,
         "window_max" => job.window_max = optional(value).map(length),
         "completes" => job.completes = true,
+        "when_asked" => job.starts = Starts::WhenAsked,
+        "when_asked_if_due" => job.starts = Starts::WhenAskedIfDue,
         "zone" => job.schedule = job.schedule.clone().in_zone(value),
         _ => panic!("a job has no {policy}"),
     }

@@ -158,6 +158,9 @@ fn trigger_answer(answer: &TriggerAnswer) -> String {
             format!("already running: {node}, since {}, epoch {epoch}", shown_or_none(*since))
         }
         TriggerAnswer::Paused => "paused".to_owned(),
+        TriggerAnswer::NotDue { next } => {
+            format!("not due{}", next.map_or(String::new(), |next| format!(" before {next}")))
+        }
         TriggerAnswer::Unreachable(trouble) => format!("unreachable: {}", trouble.text),
         TriggerAnswer::ShuttingDown => "shutting down".to_owned(),
     }

@@ -11,7 +11,7 @@
 --   with a token ($9)     the lease is ours and has not run out, and nobody at all holds the key
 -- $1 names, $2 occurrences (null: by hand), $3 epochs seen, $4 triggers, $5 lookbacks in seconds, $6 skipped before, $7 the
 -- newest of those, $8 node, $9 token of leases (null: session locks), $10 where the window ends at the latest, $11 its length at
--- most in seconds, $12 why the older ones are skipped, $13 fingerprints of the definitions that the decisions rest on, $14 requests,
+-- most in seconds, $12 why the older ones are skipped, $13 fingerprints of the definitions that the decisions rest on (null: none), $14 requests,
 -- $15 the occurrences to run again that these ask for (null: a run now), $16 nothing is left of them
 with held as materialized (
   select ((l.classid::bigint << 32) | l.objid::bigint) as key
@@ -41,7 +41,7 @@ ready as (
   where j.epoch = s.epoch and j.epoch = w.seen and j.epoch = j.ended_epoch
     and (w.occurrence is null or (
       j.handled_until < w.occurrence
-      and (d.fingerprint is null or d.fingerprint = w.fingerprint)
+      and (d.fingerprint is null or w.fingerprint is null or d.fingerprint = w.fingerprint)
       and (p.resumed_at is null or p.resumed_at < w.occurrence)
       and (p.active is not true or p.until is null or p.until < w.occurrence)
       and (j.not_before is null or j.not_before <= clock_timestamp()

@@ -1,0 +1,119 @@
+//! One run of one job, for a program that is started when there is something to do.
+
+use std::fmt::Display;
+use std::time::{Duration, Instant};
+
+use hourhand_core::outcome::Outcome;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::mpsc;
+
+use crate::builder::SchedulerBuilder;
+use crate::drive::FirstTrouble;
+use crate::error::Error;
+use crate::scheduler::{Scheduler, Triggered};
+
+/// Between two tries for a lock that somebody else has.
+const TRY_AGAIN: Duration = Duration::from_millis(500);
+
+/// What came of [`SchedulerBuilder::run_once`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Once {
+    /// It ran here.
+    Ran {
+        /// Its fencing token.
+        epoch: i64,
+        /// The outcome that stands; none: the end is not on record, because the database would not take it or a later run has
+        /// started.
+        outcome: Option<Outcome>,
+        /// The message of a run that did not succeed.
+        error: Option<String>,
+    },
+    /// It runs elsewhere, and went on doing so for as long as there was to wait.
+    AlreadyRunning {
+        /// The node, where known.
+        node: Option<String>,
+        /// Since when, by the server's clock.
+        since: Option<Timestamp>,
+        /// The fencing token of that run, where known.
+        epoch: Option<i64>,
+    },
+    /// The current occurrence of its schedule is handled.
+    NotDue {
+        /// When the next one comes.
+        next: Option<Timestamp>,
+    },
+    /// The job is paused.
+    Paused,
+}
+
+impl SchedulerBuilder {
+    /// Runs the one job of this builder once, under its lock, and says how that went: for what is started by cron, CI or hand, where
+    /// [`start`](Self::start) is for what is there all the time. The same protocol, with the same protection by lock, fence and window.
+    ///
+    /// A job made by [`Job::on_demand`](crate::Job::on_demand) runs now. One with a schedule runs if the current occurrence of that
+    /// schedule is not handled yet, and stays due when it fails, for whoever asks next. Either way nothing but the job's row is
+    /// registered: the schedule of a process that is there all the time stays as it is. A lock that is taken is tried for `wait`.
+    ///
+    /// Has no effect: [`enabled`](Self::enabled), [`resident`](Self::resident), [`start_delay`](Self::start_delay).
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start); and, since nobody is there to try again, whatever is the matter with the database:
+    /// [`Error::is_unreachable`], [`Error::is_not_migrated`] and so on.
+    pub async fn run_once<L: TryInto<SignedDuration, Error: Display>>(self, wait: L) -> Result<Once, Error> {
+        let wait = wait.try_into().map_err(|error| Error::config(vec![format!("wait: {error}")]))?;
+        let until = Instant::now() + Duration::try_from(wait).unwrap_or(Duration::ZERO);
+        let (ends, ended) = mpsc::unbounded_channel();
+        let (builder, job) = self.once(ends)?;
+        let (scheduler, first_visit) = builder.launch()?;
+        let ran = match first_visit.await {
+            Ok(Err(trouble)) => Err(refused(trouble)),
+            Ok(Ok(())) | Err(_) => run(&scheduler, &job, until, ended).await,
+        };
+        scheduler.shutdown().await;
+        ran
+    }
+}
+
+async fn run(
+    scheduler: &Scheduler,
+    job: &str,
+    until: Instant,
+    mut ended: mpsc::UnboundedReceiver<crate::drive::RunEnd>,
+) -> Result<Once, Error> {
+    let epoch = loop {
+        match scheduler.trigger(job).await? {
+            Triggered::Started { epoch } => break epoch,
+            Triggered::AlreadyRunning { node, since, epoch } => {
+                let left = until.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return Ok(Once::AlreadyRunning { node, since, epoch });
+                }
+                tokio::time::sleep(left.min(TRY_AGAIN)).await;
+            }
+            Triggered::NotDue { next } => return Ok(Once::NotDue { next }),
+            Triggered::Paused => return Ok(Once::Paused),
+            Triggered::Off => return Err(Error::stopped()),
+        }
+    };
+    while let Some(end) = ended.recv().await {
+        if end.epoch == epoch {
+            let (outcome, error) = end.outcome.unzip();
+            let outcome = outcome.and_then(|word| Outcome::parse(&word));
+            return Ok(Once::Ran { epoch, outcome, error: error.flatten() });
+        }
+    }
+    // The loop has ended without a word of the run.
+    Ok(Once::Ran { epoch, outcome: None, error: None })
+}
+
+fn refused(trouble: FirstTrouble) -> Error {
+    match crate::builder::unservable(&trouble) {
+        Some(error) => error,
+        None => match trouble {
+            FirstTrouble::Database(trouble) => Error::database("run_once", trouble),
+            FirstTrouble::SessionShared | FirstTrouble::OtherKey(_) => Error::stopped(),
+        },
+    }
+}
