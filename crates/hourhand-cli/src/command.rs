@@ -17,6 +17,7 @@ use clap::{Parser, Subcommand};
 use tracing::level_filters::LevelFilter;
 
 use crate::globals::Globals;
+use crate::logging::LogFormat;
 use crate::output::Output;
 use crate::refusal::Refusal;
 
@@ -101,6 +102,14 @@ impl Command {
             // What goes on until it is stopped tells of its life; what answers says nothing but its answer.
             Command::Up(_) => LevelFilter::INFO,
             _ => LevelFilter::WARN,
+        }
+    }
+
+    /// How it tells that.
+    pub(crate) fn log_format(&self) -> LogFormat {
+        match self {
+            Command::Up(up) => up.log_format,
+            _ => LogFormat::Text,
         }
     }
 }

@@ -14,17 +14,30 @@ const STEPS: [LevelFilter; 6] = [
     LevelFilter::TRACE,
 ];
 
+/// How it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For collectors: one JSON object a line.
+    Json,
+}
+
 /// Starts it: at the subcommand's own level, moved by `-v` and `-q`; RUST_LOG says otherwise where it is set.
-pub(crate) fn start(globals: &Globals, usual: LevelFilter) {
+pub(crate) fn start(globals: &Globals, usual: LevelFilter, format: LogFormat) {
     let level = level(usual, globals.verbose, globals.quiet);
     let filter = match std::env::var("RUST_LOG") {
         Ok(directives) if !directives.is_empty() => EnvFilter::new(directives),
         Ok(_) | Err(_) => EnvFilter::new(format!("hourhand={level},hourhand_core={level},warn")),
     };
     let color = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
-    let subscriber = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(color).with_target(false);
+    let subscriber = tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter);
     // Fails only if somebody has set one before us: then that one tells.
-    let _ = subscriber.with_env_filter(filter).try_init();
+    let _ = match format {
+        LogFormat::Text => subscriber.with_ansi(color).with_target(false).try_init(),
+        LogFormat::Json => subscriber.json().flatten_event(true).try_init(),
+    };
 }
 
 fn level(usual: LevelFilter, more: u8, less: u8) -> LevelFilter {

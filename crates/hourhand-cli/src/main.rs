@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         Err(error) => return refusal::command_line(&error),
     };
     cli.globals.color.write_global();
-    logging::start(&cli.globals, cli.command.level());
+    logging::start(&cli.globals, cli.command.level(), cli.command.log_format());
     let output = Output::new(&cli.globals);
     match cli.command.run(&cli.globals, &output) {
         Ok(code) => code,

@@ -8,6 +8,7 @@ use clap::Args;
 
 use crate::config;
 use crate::globals::Globals;
+use crate::logging::LogFormat;
 use crate::refusal::Refusal;
 use crate::up::{self, Orders};
 
@@ -41,6 +42,10 @@ pub(crate) struct Up {
     /// Serve health and metrics there, such as 127.0.0.1:9090.
     #[arg(long, value_name = "ADDR", value_parser = config::address)]
     listen: Option<SocketAddr>,
+
+    /// How to write what is said on standard error.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) log_format: LogFormat,
 
     /// Make or upgrade the schema first.
     #[arg(long)]

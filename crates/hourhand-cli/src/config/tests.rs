@@ -102,3 +102,38 @@ fn two_readings_of_one_file_are_equal_and_a_changed_policy_shows() {
     assert_eq!(jobs(text), jobs(text));
     assert_ne!(jobs(text), jobs(&text.replace("1m", "2m")));
 }
+
+#[test]
+fn the_file_in_the_guide_is_read_as_it_stands_there() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides/sidecar.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let shown: Vec<&str> =
+        guide.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect();
+    assert_eq!(shown.len(), 1);
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("report-request.json"), "{}").unwrap();
+    let source = Source { path: directory.path().join("hourhand.toml"), text: shown[0].to_owned() };
+    let set = |name: &str| variable(name).or_else(|| (name == "PGPASSWORD").then(|| "hush".to_owned()));
+    let config = Config::read(source, &set).unwrap_or_else(|refused| panic!("{refused}"));
+    assert_eq!(
+        config.jobs.iter().map(|job| job.name.as_str()).collect::<Vec<_>>(),
+        ["order-sync", "reindex", "report"]
+    );
+}
+
+/// The guide names every key, so that nobody has to read the source.
+#[test]
+fn the_guide_names_every_key() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides/sidecar.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let told = told("x = 1\n[job.a]\nwrong_word = 1\n");
+    let lists = told.lines().filter_map(|line| line.trim().strip_prefix("right: one of "));
+    let keys: Vec<&str> = lists.flat_map(|list| list.split(", ")).filter(|key| *key != "job").collect();
+    assert!(keys.len() > 20, "{keys:?}");
+    for key in keys {
+        assert!(
+            guide.contains(&format!("`{key}`")) || guide.contains(&format!("\n{key} = ")),
+            "{key} is not in the guide"
+        );
+    }
+}

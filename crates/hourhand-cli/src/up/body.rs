@@ -58,7 +58,7 @@ async fn call(endpoint: &Endpoint, run: &Run) -> Result<(), Failure> {
 }
 
 /// The run's facts as headers: `HOURHAND_EPOCH` is `Hourhand-Epoch`. What the sidecar was given as TRACEPARENT goes with them.
-pub(super) fn headers<const N: usize>(facts: [(&'static str, String); N]) -> Vec<(HeaderName, HeaderValue)> {
+pub(super) fn headers(facts: impl IntoIterator<Item = (&'static str, String)>) -> Vec<(HeaderName, HeaderValue)> {
     let trace = std::env::var("TRACEPARENT").ok().map(|parent| ("TRACEPARENT", parent));
     let told = facts.into_iter().chain(trace).filter(|(_, value)| !value.is_empty());
     told.filter_map(|(name, value)| {

@@ -3,6 +3,7 @@
 mod database_away;
 mod health_and_metrics;
 mod http_calls;
+mod over_tls;
 mod reloads;
 mod service;
 mod stops;
@@ -83,8 +84,10 @@ impl World {
 pub fn up(home: &TempDir, more: &[&str]) -> Up {
     let mut command = hourhand(["up", "--listen", "127.0.0.1:0", "--color", "never"]);
     command.args(more).current_dir(home.path());
-    let process = Leash::new(home.path().join("log")).spawn(&command).unwrap();
-    Up { process }
+    let log = home.path().join("log");
+    // Of one that ran here before.
+    let _ = std::fs::remove_file(&log);
+    Up { process: Leash::new(log).spawn(&command).unwrap() }
 }
 
 /// A sidecar.

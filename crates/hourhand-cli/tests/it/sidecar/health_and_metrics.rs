@@ -1,15 +1,36 @@
 //! What the sidecar says of itself over HTTP.
 
-use super::World;
+use hourhand_testkit::eventually;
+
 use super::service::{Answer, Service};
+use super::{SOON, World};
 
 #[tokio::test]
 async fn health_turns_bad_while_a_job_is_overdue_and_good_when_it_has_run() {
     let (world, service) = (World::new().await, Service::that(Answer::Status(200, String::new())).await);
     world.configure(&format!("[job.sync]\nschedule = \"every 1h\"\nhttp = {{ url = \"{}\" }}\n", service.url));
-    let up = world.up();
+    let mut up = world.up();
     assert_eq!(up.answers("/healthz", 200).await, "{\"ok\":true,\"problems\":[]}\n");
     assert_eq!(up.get("/nothing").await.0, 404);
+    up.process.stop(hourhand_testkit::Signal::TERM, SOON).unwrap();
+
+    // A day later, somebody else holds the lock.
+    let past = "update hourhand.job set handled_until = handled_until - interval '1 day'; \
+                update hourhand.definition set counts_from = counts_from - interval '1 day'; \
+                select pg_advisory_lock(hourhand.key('sync'))";
+    world.eye.batch_execute(past).await.unwrap();
+    let up = world.up();
+    eventually(SOON, async || {
+        let (status, body) = up.get("/healthz").await;
+        let health: serde_json::Value = serde_json::from_str(&body).unwrap();
+        let overdue = health["problems"].as_array().unwrap().iter().any(|problem| problem == "job sync: overdue");
+        if status == 503 && health["ok"] == false && overdue { Ok(()) } else { Err(format!("{status}: {body}")) }
+    })
+    .await;
+    assert_eq!(up.get("/livez").await.0, 200, "a restart mends none of it");
+    world.eye.batch_execute("select pg_advisory_unlock(hourhand.key('sync'))").await.unwrap();
+    service.call(1).await;
+    up.answers("/healthz", 200).await;
 }
 
 #[tokio::test]
@@ -18,7 +39,7 @@ async fn runs_are_counted_by_their_outcome() {
     world.configure(&format!("[job.sync]\nschedule = \"every 1s\"\nhttp = {{ url = \"{}\" }}\n", service.url));
     let up = world.up();
     world.first_end("sync").await;
-    hourhand_testkit::eventually(super::SOON, async || {
+    eventually(SOON, async || {
         let (_, text) = up.get("/metrics").await;
         let counted = text.contains("hourhand_runs_total{job=\"sync\",outcome=\"failed\"} ")
             && text.contains("hourhand_run_duration_seconds_count{job=\"sync\"}")

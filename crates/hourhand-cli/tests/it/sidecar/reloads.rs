@@ -71,3 +71,25 @@ async fn what_holds_for_the_whole_process_is_taken_up_by_another_scheduler() {
     called(&service, "/other").await;
     assert_eq!(up.get("/healthz").await.0, 200);
 }
+
+#[tokio::test]
+async fn a_run_of_a_changed_job_goes_on_to_its_end_and_the_next_is_the_changed_one() {
+    let world = World::new().await;
+    let job = |words: &str, seconds: u32| {
+        format!(
+            "[job.slow]\nschedule = \"every 1s\"\n\
+             command = [\"sh\", \"-c\", \"echo {words} begun; sleep {seconds}; echo {words} done\"]\n"
+        )
+    };
+    world.configure(&job("old", 4));
+    let mut up = world.up();
+    up.says("old begun", 1).await;
+    world.configure(&job("new", 0));
+    up.process.signal(Signal::HUP);
+    up.says("a run of it goes on to its end", 1).await;
+    up.says("new done", 1).await;
+    let log = up.log();
+    assert!(log.find("old done").unwrap() < log.find("new begun").unwrap(), "{log}");
+    assert_eq!(log.matches("old begun").count(), 1, "{log}");
+    assert_eq!(world.number("select count(*) from hourhand.history where outcome = 'lost'").await, 0);
+}

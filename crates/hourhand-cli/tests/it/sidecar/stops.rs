@@ -57,3 +57,17 @@ async fn a_second_signal_stops_at_once() {
     assert_eq!(up.ended(SOON), Some(128 + 2), "{}", up.log());
     assert!(told.elapsed() < Duration::from_secs(3), "{:?}", told.elapsed());
 }
+
+#[tokio::test]
+async fn what_is_said_can_be_one_json_object_a_line() {
+    let world = World::new().await;
+    world.configure("[job.sync]\nschedule = \"@yearly\"\ncommand = [\"true\"]\n");
+    let mut up = super::up(&world.home, &["--log-format", "json"]);
+    up.says("\"message\":\"up\"", 1).await;
+    up.process.signal(Signal::TERM);
+    assert_eq!(up.ended(SOON), Some(0), "{}", up.log());
+    for line in up.log().lines() {
+        let said: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert!(said["message"].is_string() && said["level"].is_string(), "{line}");
+    }
+}
