@@ -214,8 +214,17 @@ pub fn orphaned(
     now: Timestamp,
     bound: SignedDuration,
 ) -> bool {
+    overdue(job, facts, now, bound) && forsaken(job, facts, registered_at, now)
+}
+
+/// Whether nobody has registered, started or run the job for two periods of its schedule.
+pub fn forsaken(job: &Definition, facts: &Facts, registered_at: Timestamp, now: Timestamp) -> bool {
     let Some(period) = job.schedule.period_at(now) else { return false };
     let life = [Some(registered_at), facts.started_at, facts.last_success_at].into_iter().flatten().max();
-    let silent = life.map_or(SignedDuration::ZERO, |last| now.duration_since(last));
-    overdue(job, facts, now, bound) && silent > period + period
+    life.is_some_and(|last| now.duration_since(last) > period + period)
+}
+
+/// When the nodes at rest visit the database for this job at the latest: at its next occurrence.
+pub fn next_visit(job: &Definition, now: Timestamp) -> Option<Timestamp> {
+    next_start(job, now.checked_sub(job.delay()).unwrap_or(now))
 }

@@ -72,6 +72,7 @@ pub use job::Job;
 pub use migrate::{migrate, migration_sql};
 pub use once::Once;
 pub use operator::{AdvisoryLock, AuditEntry, AuditQuery, HistoryEntry, HistoryQuery, Operator, OperatorBuilder};
+pub use operator::{Asked, RunEnd};
 pub use operator::{Eviction, Forgetting, LockHolder, NextWindow};
 pub use run::{Run, Trust, Window};
 pub use scheduler::{Backfill, Scheduler, Triggered};

@@ -5,7 +5,9 @@ mod history;
 mod interventions;
 mod locks;
 mod orders;
+mod requests;
 mod standing;
+mod wait;
 
 use std::sync::Arc;
 
@@ -24,6 +26,8 @@ pub use builder::OperatorBuilder;
 pub use history::{AuditEntry, AuditQuery, HistoryEntry, HistoryQuery};
 pub use interventions::{Eviction, Forgetting, LockHolder, NextWindow};
 pub use locks::AdvisoryLock;
+pub use requests::Asked;
+pub use wait::RunEnd;
 
 /// So many names are listed to somebody who asked for a job that is not there.
 const NAMES_LISTED_MAX: usize = 10;

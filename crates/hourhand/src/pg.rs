@@ -6,6 +6,7 @@ mod ask;
 mod catalog;
 pub(crate) mod conninfo;
 pub(crate) mod definition;
+mod ear;
 mod end;
 mod lease;
 mod line;
@@ -26,6 +27,7 @@ pub(crate) mod tstz;
 
 pub(crate) use ask::Param;
 pub(crate) use catalog::{Catalog, Entry};
+pub(crate) use ear::Ear;
 pub(crate) use lease::Signature;
 pub(crate) use line::Line;
 pub(crate) use operator::OperatorStatements;

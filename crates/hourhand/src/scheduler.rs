@@ -61,10 +61,14 @@ pub enum Triggered {
 
 /// What became of a request to run the occurrences of a span again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "answer", rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Backfill {
-    /// It is recorded, and begins at once where somebody is connected.
-    Accepted,
+    /// It is recorded, and begins at once where somebody is connected, else at the next visit.
+    Accepted {
+        /// So many occurrences are run again.
+        runs: u64,
+    },
     /// An earlier backfill of the job is not done yet: wait for it, or cancel it.
     UnderWay,
 }
@@ -124,7 +128,7 @@ impl Scheduler {
             Ordered::Resumed
             | Ordered::Cancelling(_)
             | Ordered::Withdrawn
-            | Ordered::Backfilling
+            | Ordered::Backfilling(_)
             | Ordered::Refused(_)
             | Ordered::Nothing => Ok(None),
         }
@@ -154,21 +158,21 @@ impl Scheduler {
             Ordered::Paused { .. }
             | Ordered::Resumed
             | Ordered::Withdrawn
-            | Ordered::Backfilling
+            | Ordered::Backfilling(_)
             | Ordered::Refused(_)
             | Ordered::Nothing => Ok(None),
         }
     }
 
-    /// Runs the occurrences of `[from, until)` again, oldest first, one after another, on whichever node has room: each run is
-    /// told its occurrence, and as its window the span from there to the next one (less lookback and [`window_max`], which do
-    /// not count here). What comes due by the schedule meanwhile goes first.
+    /// Runs the occurrences of `[from, until)` again, oldest first, one after another, on whichever node has room. Each run is told
+    /// its occurrence, and as its window the span from there to the next one, without lookback and undivided by
+    /// [`window_max`](crate::Job::window_max). What comes due by the schedule meanwhile goes first, and nothing of it is moved: a
+    /// success carries on what is covered only if its window begins within that.
     ///
-    /// How far it is stands in the database, so it goes on when the node that is at it dies; the run that was under way then is recorded as lost,
-    /// and, like one that fails, not repeated. [`Scheduler::cancel`] ends it. A pause holds it up. A span that reaches beyond now
-    /// ends now; it may have 10,000 occurrences at most.
-    ///
-    /// [`window_max`]: crate::Job::window_max
+    /// How far it is stands in the database, so that it goes on elsewhere when the node that is at it dies. The run that was under way
+    /// then is recorded as lost and, like one that fails, not repeated; after three deaths in a row the rest is given up.
+    /// [`Scheduler::cancel`] ends it; a pause holds it up. A span that reaches beyond now ends now; it may have 10,000 occurrences
+    /// at most.
     ///
     /// # Errors
     ///
@@ -181,9 +185,9 @@ impl Scheduler {
         until: Timestamp,
         actor: Option<&str>,
     ) -> Result<Backfill, Error> {
-        let order = Order::Backfill { from, until, actor: actor.map(str::to_owned) };
+        let order = Order::Backfill { from, until, runs: 0, actor: actor.map(str::to_owned) };
         match self.order("backfill", job, order).await? {
-            Ordered::Backfilling => Ok(Backfill::Accepted),
+            Ordered::Backfilling(runs) => Ok(Backfill::Accepted { runs }),
             Ordered::Refused(error) => Err(Error::config(vec![format!("backfill of {job:?}: {error}")])),
             Ordered::Paused { .. }
             | Ordered::Resumed

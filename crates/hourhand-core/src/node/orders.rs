@@ -19,12 +19,13 @@ impl Node {
         if !self.has(standing.slot) {
             return self.act(Action::AnswerOrder(standing.ticket, Ok(Ordered::Nothing)));
         }
-        if let Order::Backfill { from, until, .. } = &mut standing.order {
+        if let Order::Backfill { from, until, runs, .. } = &mut standing.order {
             // What lies ahead is the schedule's.
             *until = self.clock.estimate(now).unwrap_or(now.wall).min(*until);
             let schedule = &self.job(standing.slot).definition.schedule;
-            if let Err(error) = backfill_runs(schedule, *from, *until) {
-                return self.act(Action::AnswerOrder(standing.ticket, Ok(Ordered::Refused(error))));
+            match backfill_runs(schedule, *from, *until) {
+                Ok(count) => *runs = count,
+                Err(error) => return self.act(Action::AnswerOrder(standing.ticket, Ok(Ordered::Refused(error)))),
             }
         }
         self.orders.push_back(standing);

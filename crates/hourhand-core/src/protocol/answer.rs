@@ -141,8 +141,8 @@ pub enum Ordered {
     Cancelling(i64),
     /// No run was under way; what had been asked for is withdrawn.
     Withdrawn,
-    /// The backfill stands in its row.
-    Backfilling,
+    /// The backfill of so many runs stands in its row.
+    Backfilling(u64),
     /// The span can't be run again.
     Refused(BackfillError),
     /// There was nothing to do: not paused, not running, or not that run; or a backfill of the job is

@@ -183,6 +183,8 @@ pub enum Order {
         from: Timestamp,
         /// Before this one.
         until: Timestamp,
+        /// How many that are: the node counts them.
+        runs: u64,
         /// Who says so.
         actor: Option<String>,
     },

@@ -290,7 +290,7 @@ impl World {
     fn backfill(&mut self, rest: &str) -> Event {
         let words: Vec<&str> = rest.split_whitespace().collect();
         let [name, from, until] = words[..] else { panic!("backfill NAME FROM UNTIL: {rest}") };
-        let order = Order::Backfill { from: time(from), until: time(until), actor: None };
+        let order = Order::Backfill { from: time(from), until: time(until), runs: 0, actor: None };
         Event::Ordered { slot: self.slot(name), order, ticket: self.ticket() }
     }
 

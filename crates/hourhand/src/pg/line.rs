@@ -15,6 +15,7 @@ use tokio_postgres::{Client, Row};
 
 use super::ask::Param;
 use super::conninfo::{Conninfo, connect};
+use super::ear::Ear;
 use super::row::get;
 use super::session::{Driving, ended, refused, serves};
 use super::sql;
@@ -51,6 +52,11 @@ impl Line {
     /// Connects, if it is not connected.
     pub(crate) async fn connect(&self) -> Result<(), Trouble> {
         self.session().await.map(drop)
+    }
+
+    /// Another connection by the same way, that listens.
+    pub(crate) async fn listen(&self) -> Result<Ear, Trouble> {
+        Ear::open(&self.conninfo, &self.application_name).await
     }
 
     /// Whether the server is a standby: it shows no locks of the primary's, and takes no writes.

@@ -40,7 +40,7 @@ impl Session {
                     None => Ordered::Nothing,
                 }
             }
-            Order::Backfill { from, until, actor } => {
+            Order::Backfill { from, until, runs, actor } => {
                 let (kind, never) = ("backfill", None::<f64>);
                 let params: [Param<'_>; 6] = [
                     (name, Type::TEXT),
@@ -51,7 +51,7 @@ impl Session {
                     (&Tstz(*until), Type::TIMESTAMPTZ),
                 ];
                 let rows = self.rows(&self.statements.request, &params).await?;
-                if rows.is_empty() { Ordered::Nothing } else { Ordered::Backfilling }
+                if rows.is_empty() { Ordered::Nothing } else { Ordered::Backfilling(*runs) }
             }
         };
         Ok(Answer::Ordered(ordered))

@@ -18,6 +18,7 @@ const NODE: &str = "HOURHAND_FAULTS_NODE";
 const BODY: &str = "HOURHAND_FAULTS_BODY";
 const BOOK: &str = "HOURHAND_FAULTS_BOOK";
 const EVERY: &str = "HOURHAND_FAULTS_EVERY";
+const RESIDENT: &str = "HOURHAND_FAULTS_RESIDENT";
 
 /// A body that takes longer over one of its ticks has been frozen meanwhile.
 const FROZEN_FROM: Duration = Duration::from_secs(5);
@@ -58,8 +59,23 @@ impl Child<'_> {
         self.start_under(&[], Duration::from_secs(86_400))
     }
 
+    /// Starts it as one that keeps its session, and listens.
+    pub fn start_resident(&self) -> Leashed {
+        let mut command = self.command(&[], Duration::from_secs(86_400));
+        command.env(RESIDENT, "yes");
+        self.leash().spawn(&command).unwrap()
+    }
+
     /// Starts it with another schedule, under a command that ends in executing its arguments (`ip netns exec NAME`).
     pub fn start_under(&self, prefix: &[&str], every: Duration) -> Leashed {
+        self.leash().spawn(&self.command(prefix, every)).unwrap()
+    }
+
+    fn leash(&self) -> Leash<'_> {
+        Leash::new(self.book.path().with_extension(format!("{}.log", self.node)))
+    }
+
+    fn command(&self, prefix: &[&str], every: Duration) -> Command {
         // By its process, not by its name: cargo may build it anew while it runs.
         let own = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
         let words = prefix.iter().map(Path::new).chain([own.as_path()]).map(Path::as_os_str).collect::<Vec<_>>();
@@ -67,7 +83,7 @@ impl Child<'_> {
         command.args(&words[1..]).args(["--exact", "child::child", "--ignored", "--nocapture"]);
         command.env(URL, self.url).env(NODE, self.node).env(BODY, format!("{:?}", self.body));
         command.env(BOOK, self.book.path()).env(EVERY, every.as_secs().to_string());
-        Leash::new(self.book.path().with_extension(format!("{}.log", self.node))).spawn(&command).unwrap()
+        command
     }
 }
 
@@ -101,7 +117,8 @@ async fn child() {
         }
     });
     let grace = Duration::from_secs(2);
-    let scheduler = Scheduler::builder(url).node(node).job(job).shutdown_grace(grace).start().await.unwrap();
+    let builder = Scheduler::builder(url).node(node).job(job).shutdown_grace(grace).resident(told(RESIDENT).is_some());
+    let scheduler = builder.start().await.unwrap();
     signal(SignalKind::terminate()).unwrap().recv().await;
     scheduler.shutdown().await;
 }

@@ -23,6 +23,7 @@ mod killed_and_frozen;
 mod limits;
 mod network_cut;
 mod poolers;
+mod requested_runs;
 mod restarts;
 mod rights;
 mod sabotage;

@@ -51,6 +51,11 @@ impl Scene {
         Child { url: &self.world.database.url(), node, body, book: &self.book }.start()
     }
 
+    /// Starts one that keeps its session.
+    pub fn start_resident(&self, node: &str, body: Body) -> Leashed {
+        Child { url: &self.world.database.url(), node, body, book: &self.book }.start_resident()
+    }
+
     /// Waits until that many sessions have a watch.
     pub async fn watched(&self, within: Duration) {
         self.world.until(within, WATCHES, 1).await;

@@ -53,7 +53,7 @@ async fn each_occurrence_of_the_span_runs_once_in_order_and_what_is_covered_stay
     let node = world.node("a").job(journal.job_of("a", hourly(), Duration::ZERO)).start().await.unwrap();
     let (from, until) = (hours_ago(&world, 5).await, hours_ago(&world, 2).await);
     let before = world.text("select concat(handled_until, ' ', covered_until, ' ', open_for) from hourhand.job").await;
-    assert_eq!(node.backfill(JOB, from, until, Some("ann")).await.unwrap(), Backfill::Accepted);
+    assert_eq!(node.backfill(JOB, from, until, Some("ann")).await.unwrap(), Backfill::Accepted { runs: 3 });
     let hour = SignedDuration::from_hours(1);
     let expected: Vec<String> = (0..3).map(|n| line(from + hour * n, "succeeded")).collect();
     until_history(&world, &expected).await;
@@ -115,7 +115,7 @@ async fn a_cancelled_run_ends_the_backfill_and_a_second_one_is_refused_before() 
     until_history(&world, &[line(from, "cancelled")]).await;
     assert_eq!(node.cancel(JOB, None, None).await.unwrap(), None);
     // Done with: another one is welcome.
-    assert_eq!(node.backfill(JOB, from, until, None).await.unwrap(), Backfill::Accepted);
+    assert_eq!(node.backfill(JOB, from, until, None).await.unwrap(), Backfill::Accepted { runs: 7 });
     journal.run(2, Duration::from_secs(5)).await;
     node.shutdown().await;
 }

@@ -25,6 +25,7 @@ mod nothing_at_rest;
 mod one_run_at_a_time;
 mod pauses;
 mod recording_refused;
+mod requests_from_elsewhere;
 mod retention;
 mod rolling_deploys;
 mod seen_from_outside;

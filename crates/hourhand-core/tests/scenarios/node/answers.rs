@@ -47,7 +47,7 @@ impl World {
                 Answer::Obstacles(parts(rest).map(|part| self.obstacle(part)).collect())
             }
             ("blocker", Question::Unblock(_)) => Answer::Blocker(parts(rest).map(|part| self.obstacle(part).1).next()),
-            ("backfilling", Question::Order(..)) => Answer::Ordered(Ordered::Backfilling),
+            ("backfilling", Question::Order(..)) => Answer::Ordered(Ordered::Backfilling(rest.parse().unwrap())),
             ("pruned", Question::Prune) => Answer::Pruned(rest.parse().unwrap()),
             ("passed-over", Question::PassOver { .. }) => Answer::PassedOver(rest != "not"),
             ("unlocked", Question::Unlock(_) | Question::UnlockWatches(_)) => Answer::Unlocked(rest != "not-ours"),
