@@ -43,7 +43,8 @@ impl Operator {
     }
 
     /// Asks for the run under way, wherever it is, to be cancelled: it is told to stop, and its occurrence is handled. `epoch` means
-    /// that run only. The answer is the run that has been asked to stop; `None`: nothing runs, or not that run.
+    /// that run only. The answer is the run that has been asked to stop; `None`: nothing runs, or not that run. What is asked for and
+    /// has not begun is withdrawn, and with a run of a backfill the rest of it.
     ///
     /// # Errors
     ///
@@ -55,6 +56,6 @@ impl Operator {
             self.standing("cancel", job).await?;
             return Ok(None);
         };
-        get(row, "epoch").map(Some).map_err(|trouble| self.failed("cancel", trouble))
+        get(row, "epoch").map_err(|trouble| self.failed("cancel", trouble))
     }
 }

@@ -10,14 +10,16 @@ asked as (
   select m.name, m.epoch, $3::text from meant m
   on conflict (job) do update set epoch = excluded.epoch, actor = excluded.actor
 ),
-noted as (
-  insert into {schema}.audit (actor, action, job, detail)
-  select $3::text, 'cancel', m.name, jsonb_build_object('epoch', m.epoch) from meant m
-),
 withdrawn as (
   update {schema}.request q set answered_at = clock_timestamp()
   where q.job = $1::text and q.answered_at is null and ($2::bigint is null or q.epoch = $2::bigint)
   returning q.id
+),
+noted as (
+  insert into {schema}.audit (actor, action, job, detail)
+  select $3::text, 'cancel', $1::text, jsonb_strip_nulls(jsonb_build_object('epoch', (select m.epoch from meant m),
+    'withdrawn', nullif((select count(*) from withdrawn), 0)))
+  where exists (select from meant) or exists (select from withdrawn)
 )
 select m.epoch, pg_notify('hourhand', 'cancel ' || m.key) as said from meant m
 union all
