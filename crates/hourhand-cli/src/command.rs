@@ -4,6 +4,7 @@ mod completions;
 mod history;
 mod interventions;
 mod key;
+mod locks;
 mod man;
 mod migrate;
 mod next;
@@ -59,6 +60,7 @@ pub(crate) enum Command {
     Window(interventions::Window),
     Evict(interventions::Evict),
     Forget(interventions::Forget),
+    Locks(locks::Locks),
     Next(next::Next),
     Key(key::Key),
     Exec(crate::exec::Exec),
@@ -85,6 +87,7 @@ impl Command {
             Command::Window(window) => window.run(globals, output).map(done),
             Command::Evict(evict) => evict.run(globals, output).map(done),
             Command::Forget(forget) => forget.run(globals, output).map(done),
+            Command::Locks(locks) => locks.run(globals, output).map(done),
             Command::Next(next) => next.run(output).map(done),
             Command::Key(key) => key.run(globals, output).map(done),
             Command::Exec(exec) => exec.run(globals, output),

@@ -81,6 +81,17 @@ impl Output {
         }
     }
 
+    /// Whether a person watches a screen, which can be wiped.
+    pub(crate) fn is_screen(&self) -> bool {
+        !self.json && std::io::stdout().is_terminal()
+    }
+
+    /// Wipes the screen and begins at its top.
+    pub(crate) fn clear(&self) -> std::io::Result<()> {
+        let mut out = std::io::stdout().lock();
+        out.write_all(b"\x1b[H\x1b[2J")
+    }
+
     /// A question to whoever sits there, on standard error; the answer is typed after it.
     pub(crate) fn ask(&self, question: impl Display) {
         anstream::eprint!("{question}");

@@ -1,6 +1,7 @@
 //! Aligned columns, two spaces apart, no lines: they can be read, cut and pasted.
 //!
-//! Where the terminal is too narrow, the widest column that may give way is cut, with `…` at the end; then the next.
+//! Where the terminal is too narrow, columns that may be missed are left out, the last one first; then the widest is cut, with `…`
+//! at the end, then the next.
 
 use std::fmt::Write as _;
 
@@ -13,6 +14,8 @@ use super::plain::inline;
 const GAP: usize = 2;
 /// No column is cut shorter than this.
 const WIDTH_MIN: usize = 8;
+/// Columns that may be left out are, before the others are cut shorter than this.
+const WIDTH_GOOD: usize = 20;
 
 /// A place in a table: text, of which nothing steers the terminal, and how it looks.
 #[derive(Clone, Debug, Default)]
@@ -48,15 +51,18 @@ pub(crate) struct Table {
     headings: Vec<&'static str>,
     /// Numbers stand to the right.
     right: Vec<bool>,
+    /// May be left out.
+    spare: Vec<bool>,
     rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
-    /// With these headings; one that begins with `>` stands to the right.
+    /// With these headings; `>` before one: its column stands to the right; `?` before that: it may be left out.
     pub(crate) fn new(headings: &[&'static str]) -> Table {
-        let right = headings.iter().map(|heading| heading.starts_with('>')).collect();
-        let headings = headings.iter().map(|heading| heading.trim_start_matches('>')).collect();
-        Table { headings, right, rows: Vec::new() }
+        let spare = headings.iter().map(|heading| heading.starts_with('?')).collect();
+        let right = headings.iter().map(|heading| heading.trim_start_matches('?').starts_with('>')).collect();
+        let headings = headings.iter().map(|heading| heading.trim_start_matches(['?', '>'])).collect();
+        Table { headings, right, spare, rows: Vec::new() }
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
@@ -66,18 +72,19 @@ impl Table {
     /// The whole, no line wider than this.
     pub(crate) fn lay_out(&self, width: usize) -> String {
         let widths = self.widths(width);
+        let last = widths.iter().rposition(|width| *width > 0);
         let mut text = String::new();
         let headings: Vec<Cell> = self.headings.iter().map(|heading| Cell::styled(heading, FAINT)).collect();
         // Facts, one a line, need none.
         let headed = self.headings.iter().any(|heading| !heading.is_empty());
         for cells in headed.then_some(&headings).into_iter().chain(&self.rows) {
             let mut line = String::new();
-            for (at, cell) in cells.iter().enumerate() {
+            for (at, cell) in cells.iter().enumerate().filter(|(at, _)| widths[*at] > 0) {
                 let shown = cut(&cell.text, widths[at]);
                 let room = widths[at].saturating_sub(shown.width());
                 let (before, after) = if self.right[at] { (room, 0) } else { (0, room) };
                 let style = cell.style;
-                let gap = if at + 1 < cells.len() { GAP } else { 0 };
+                let gap = if Some(at) == last { 0 } else { GAP };
                 // The last column needs no room after it.
                 let after = if gap == 0 { 0 } else { after + gap };
                 // Writing to a string never fails.
@@ -89,6 +96,7 @@ impl Table {
         text
     }
 
+    /// The columns' widths; 0: left out.
     fn widths(&self, width: usize) -> Vec<usize> {
         let mut widths: Vec<usize> = self.headings.iter().map(|heading| heading.width()).collect();
         for row in &self.rows {
@@ -96,8 +104,15 @@ impl Table {
                 widths[at] = widths[at].max(cell.text.width());
             }
         }
-        let gaps = GAP * widths.len().saturating_sub(1);
-        let mut over = (widths.iter().sum::<usize>() + gaps).saturating_sub(width);
+        let total = |widths: &[usize], most: usize| {
+            let shown = widths.iter().filter(|width| **width > 0);
+            shown.map(|width| GAP + *width.min(&most)).sum::<usize>().saturating_sub(GAP)
+        };
+        while total(&widths, WIDTH_GOOD) > width {
+            let Some(at) = (0..widths.len()).rev().find(|at| self.spare[*at] && widths[*at] > 0) else { break };
+            widths[at] = 0;
+        }
+        let mut over = total(&widths, usize::MAX).saturating_sub(width);
         while over > 0 {
             let widest = (0..widths.len()).filter(|at| !self.right[*at]).max_by_key(|at| widths[*at]);
             let Some(widest) = widest.filter(|at| widths[*at] > WIDTH_MIN) else { break };
@@ -156,6 +171,16 @@ order-sync     7  every hour, on the hour
             assert!(line.width() <= 30, "{line}");
         }
         assert!(plain(&jobs(), 30).contains("order-sync     7  every hour,…\n"), "{}", plain(&jobs(), 30));
+    }
+
+    #[test]
+    fn what_may_be_missed_is_left_out_before_the_rest_is_cut_too_short() {
+        let mut table = Table::new(&["job", "verdict", "?client", "?>key"]);
+        table.row(["order-sync", "stands by to take over", "10.0.0.7", "2882680683948311330"].map(Cell::from));
+        let line = |width| plain(&table, width).lines().nth(1).unwrap_or_default().to_owned();
+        assert_eq!(line(80), "order-sync  stands by to take over  10.0.0.7  2882680683948311330");
+        assert_eq!(line(45), "order-sync  stands by to take over  10.0.0.7");
+        assert_eq!(line(33), "order-sync  stands by to take ov…");
     }
 
     #[test]

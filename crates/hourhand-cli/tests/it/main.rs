@@ -8,6 +8,7 @@ mod world;
 mod by_hand;
 mod exit_status;
 mod json_is_a_promise;
+mod locks_of_everybody;
 mod migrations;
 mod passwords_stay_secret;
 #[allow(dead_code, reason = "shared with the library's faults, which use the rest of it")]

@@ -60,6 +60,14 @@ pub struct AdvisoryLock {
     pub(crate) backend_start: Option<Timestamp>,
 }
 
+impl AdvisoryLock {
+    /// It keeps a job of hourhand's from running, or will: the one kind of lock that a person has to do something about.
+    #[must_use]
+    pub fn is_trouble(&self) -> bool {
+        matches!(self.judged, Verdict::ForNothing | Verdict::Silent(..) | Verdict::Foreign(_))
+    }
+}
+
 /// Names that a statement leaves in the session of a tool whose keys are hashes of rows.
 const BY_STATEMENT: [(&str, &str); 2] = [("good_job", "GoodJob"), ("que_jobs", "Que")];
 
