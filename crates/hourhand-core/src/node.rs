@@ -27,6 +27,7 @@ mod members;
 mod orders;
 mod plan;
 mod requests;
+mod rivals;
 mod runs;
 mod session;
 mod timers;
@@ -47,6 +48,7 @@ use deploys::registered;
 pub use health::{Health, Problem};
 use life::{Job, Life};
 use orders::Standing;
+use rivals::Rivals;
 use session::Session;
 
 /// How runs exclude each other.
@@ -129,6 +131,8 @@ pub struct Node {
     look_outside_at: Mono,
     /// When the look was sent whose answer is being taken: who asked later is not answered by it.
     look_sent: Mono,
+    /// What others are quicker at.
+    rivals: Rivals,
     /// When history is to be pruned next.
     prune_at: Mono,
     random: u64,
@@ -157,6 +161,7 @@ impl Node {
             random: settings.seed,
             look_sent: now.mono,
             look_outside_at: now.mono,
+            rivals: Rivals::default(),
             prune_at: now.mono + settings.prune_interval / 60,
             settings,
             began: now.mono,
@@ -302,7 +307,7 @@ impl Node {
     /// Puts a job to rest until the server's clock shows `at`; `None`: for good.
     fn rest_until(&mut self, slot: Slot, at: Option<Timestamp>) {
         self.live(slot, Life::Resting);
-        if let Some(at) = at {
+        if let Some(at) = at.map(|at| self.after_rivals(slot, at)) {
             self.job_mut(slot).calendar_at = Some(at);
             self.calendar.insert((at, slot));
         }

@@ -62,15 +62,29 @@ pub struct Load {
 pub struct Scale {
     /// While the nodes start.
     pub start: Load,
-    /// From then on.
+    /// From then on, while the nodes learn who is quicker.
     pub after: Load,
+    /// After the sixth occurrence.
+    pub settled: Load,
+    settled_from: Option<At>,
     /// How late the first body of each occurrence began, from its instant (its share of the spread included) by the server's clock.
     late: Vec<Duration>,
 }
 
 impl Scale {
+    /// Of a fleet whose jobs are due every so often.
+    pub(crate) fn of(every: Option<Duration>) -> Scale {
+        Scale { settled_from: every.map(|every| At::default() + STARTING + 6 * every), ..Scale::default() }
+    }
+
     fn load(&mut self, at: At) -> &mut Load {
-        if at.since_began() < STARTING { &mut self.start } else { &mut self.after }
+        if at.since_began() < STARTING {
+            &mut self.start
+        } else if self.settled_from.is_some_and(|from| at >= from) {
+            &mut self.settled
+        } else {
+            &mut self.after
+        }
     }
 
     pub(crate) fn connected(&mut self, at: At, sessions: usize) {
@@ -109,7 +123,12 @@ impl Scale {
 
 impl fmt::Display for Scale {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (when, load) in [("the first minute, in which all nodes start", &self.start), ("afterwards", &self.after)] {
+        let stretches = [
+            ("the first minute, in which all nodes start", &self.start),
+            ("afterwards", &self.after),
+            ("after the sixth occurrence", &self.settled),
+        ];
+        for (when, load) in stretches.into_iter().filter(|(_, load)| load.statements.total > 0) {
             writeln!(f, "{when}:")?;
             writeln!(f, "  connections  {}; {} at once at most", load.connects, load.sessions)?;
             if load.crowded > 0 {
@@ -123,7 +142,8 @@ impl fmt::Display for Scale {
         let occurrences = self.occurrences();
         writeln!(f, "occurrences    {occurrences:>9}")?;
         if occurrences > 0 {
-            let each = self.after.statements.total as f64 / occurrences as f64;
+            let statements = self.after.statements.total + self.settled.statements.total;
+            let each = statements as f64 / occurrences as f64;
             writeln!(f, "  statements of the whole fleet for each, the first minute aside: {each:.1}")?;
         }
         if let (Some(median), Some(p99), Some(max)) = (self.lateness(0.5), self.lateness(0.99), self.lateness(1.0)) {

@@ -241,7 +241,7 @@ impl World {
             quiet: false,
             checks: Checks::new(ttl, jobs.len()),
             report: Report::default(),
-            scale: Scale::default(),
+            scale: Scale::of(plan.fleet.map(|fleet| fleet.every)),
             trace: trace.then(Vec::new),
             queue: BinaryHeap::new(),
             order: 0,

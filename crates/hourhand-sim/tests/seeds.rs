@@ -70,6 +70,19 @@ fn a_fleet_runs_each_occurrence_once_and_at_once() {
     assert_eq!(outcome.scale.start.statements.total + outcome.scale.after.statements.total, outcome.report.statements);
 }
 
+/// Two hundred nodes wake for each occurrence, and one can have it: those who came too late wake apart the next time.
+#[test]
+fn a_herd_spreads_its_visits_and_is_late_no_more_than_before() {
+    let fleet = Fleet { every: Duration::from_secs(120), spread: Duration::ZERO };
+    let (faults_for, quiet_for) = (Duration::ZERO, Duration::from_secs(1_500));
+    let plan = Plan { nodes: 200, jobs: 3, faults_for, quiet_for, fleet: Some(fleet), ..Plan::of(1) };
+    let outcome = run(plan);
+    assert!(outcome.violation.is_none(), "{:?}", outcome.violation);
+    let (before, settled) = (&outcome.scale.after, &outcome.scale.settled);
+    assert!(before.sessions > 60 && settled.sessions < 20, "{}", outcome.scale);
+    assert!(outcome.scale.lateness(0.99).unwrap() < Duration::from_millis(250), "{}", outcome.scale);
+}
+
 #[test]
 fn a_fleet_that_outnumbers_the_servers_connections_misses_nothing() {
     let outcome = small_fleet(Some(3));

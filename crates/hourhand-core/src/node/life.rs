@@ -23,6 +23,8 @@ pub(super) struct Job {
     pub(super) calendar_at: Option<Timestamp>,
     /// When the facts were read.
     pub(super) looked_at: Mono,
+    /// It was woken for an occurrence that nobody has looked at since.
+    pub(super) woken: bool,
     /// Who waits for a manual run, and since when.
     pub(super) tickets: Vec<(Ticket, Mono)>,
     /// Tickets make the job looked at, not before then.
@@ -180,6 +182,7 @@ impl Job {
             facts: None,
             calendar_at: None,
             looked_at: Mono::default(),
+            woken: false,
             tickets: Vec::new(),
             look_at: Mono::default(),
             hinted: false,

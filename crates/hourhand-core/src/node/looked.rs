@@ -160,7 +160,12 @@ impl Node {
             self.job_mut(slot).stand_up = replaces;
             return self.live(slot, Life::Due);
         }
-        match wish(self.decide(now, slot, facts), by_hand && !held, self.asked_for(slot, facts)) {
+        let decision = self.decide(now, slot, facts);
+        let ours_to_run = facts.other.is_none() && !facts.paused;
+        if ours_to_run && (held || matches!(decision, Decision::NotYet(_))) {
+            self.came_too_late(now.mono, slot);
+        }
+        match wish(decision, by_hand && !held, self.asked_for(slot, facts)) {
             Ok(_) if held => self.contend(now, slot, facts),
             Ok(wish) => self.live(slot, Life::Wanted(intent(wish, facts))),
             Err(next) => self.rest_until(slot, next),

@@ -36,6 +36,7 @@ impl Node {
                 self.claim = self.claim.step(now.mono, ClaimEvent::Granted(sent), &self.spans);
                 self.granted(now, slot);
             } else {
+                self.came_too_late(now.mono, slot);
                 self.lock_refused(now, slot);
             }
         }
@@ -187,6 +188,7 @@ impl Node {
         let times_out_at = timeout.and_then(|length| Duration::try_from(length).ok()).map(|length| now.mono + length);
         self.job_mut(slot).said_row_locked = false;
         self.job_mut(slot).stood_up &= occurrence.is_none();
+        self.came_in_time(slot);
         self.live(slot, Life::Running(Going { run: run.clone(), occurrence, trigger, times_out_at, stop: None }));
         if let Some(facts) = &mut self.job_mut(slot).facts {
             facts.request =

@@ -52,6 +52,7 @@ impl Node {
             if at > server {
                 break;
             }
+            self.job_mut(slot).woken = true;
             self.live(slot, Life::Due);
         }
     }

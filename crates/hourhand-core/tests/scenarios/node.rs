@@ -91,6 +91,11 @@ fn a_lease_outlives_its_connection_and_runs_out_without_one() {
 }
 
 #[test]
+fn whoever_comes_too_late_comes_later_the_next_time() {
+    golden::check::<World>("node_rivals.txt");
+}
+
+#[test]
 fn a_node_stands_down_for_a_newer_definition_and_up_again() {
     golden::check::<World>("node_deploys.txt");
 }
