@@ -19,6 +19,8 @@ pub(super) struct Job {
     pub(super) life: Life,
     pub(super) holds: Holds,
     pub(super) facts: Option<Facts>,
+    /// When the lock was last refused to somebody's request from elsewhere.
+    pub(super) request_refused_at: Option<Mono>,
     /// Its place in the calendar.
     pub(super) calendar_at: Option<Timestamp>,
     /// When the facts were read.
@@ -180,6 +182,7 @@ impl Job {
             life: Life::Due,
             holds: Holds::default(),
             facts: None,
+            request_refused_at: None,
             calendar_at: None,
             looked_at: Mono::default(),
             woken: false,

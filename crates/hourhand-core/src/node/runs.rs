@@ -74,8 +74,8 @@ impl Node {
         let rowless = self.settings.rowless;
         match &mut self.job_mut(slot).life {
             Life::Wanted(_) if rowless => self.lock_taken(slot),
-            // Whoever has it has probably taken the request.
-            Life::Wanted(Intent { wish: Wish::ByHand | Wish::Requested(_), .. }) => self.refused_by_hand(now, slot),
+            Life::Wanted(Intent { wish: Wish::ByHand, .. }) => self.refused_by_hand(now, slot),
+            Life::Wanted(Intent { wish: Wish::Requested(_), .. }) => self.request_refused(now, slot),
             Life::Wanted(_) => {
                 let again_at = if self.leases() { now.mono + spread(LEASE_LOST_WAIT, self.draw()) } else { now.mono };
                 let outside = self.leases();
@@ -88,6 +88,17 @@ impl Node {
             }
             Life::Contended(_) | Life::Resting | Life::Due | Life::Granted(_) | Life::Running(_) | Life::Ending(_) => {}
         }
+    }
+
+    /// Whoever has the lock has probably taken the request: a look shows it, at once the first time. After that not at the speed of
+    /// the line, if nobody is to be seen who has it.
+    fn request_refused(&mut self, now: Now, slot: Slot) {
+        let before = self.job_mut(slot).request_refused_at.replace(now.mono);
+        if before.is_none_or(|before| now.mono - before >= LEASE_LOST_WAIT) {
+            return self.live(slot, Life::Due);
+        }
+        let again_at = now.mono + LEASE_LOST_WAIT;
+        self.live(slot, Life::Contended(Contention { again_at, outside: true, maintain: false }));
     }
 
     /// The watches were tried: one node waits closely, the others look again later.
