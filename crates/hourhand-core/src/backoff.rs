@@ -13,8 +13,10 @@ pub struct Retry {
     pub backoff: SignedDuration,
     /// What each further wait is multiplied by: 1 for a fixed backoff, 2 for an exponential one.
     pub factor: u32,
-    /// No wait is longer.
+    /// No wait is longer, jitter aside.
     pub backoff_max: SignedDuration,
+    /// Each wait is longer by a share of this, another one each time: what failed together does not come back together.
+    pub jitter: SignedDuration,
 }
 
 impl Default for Retry {
@@ -31,12 +33,22 @@ impl Retry {
 
     /// Up to `attempts` runs of an occurrence, `backoff` apart.
     pub fn fixed(attempts: u32, backoff: SignedDuration) -> Retry {
-        Retry { attempts, backoff, factor: 1, backoff_max: backoff }
+        Retry { attempts, backoff, factor: 1, backoff_max: backoff, jitter: SignedDuration::ZERO }
     }
 
     /// Up to `attempts` runs; the wait doubles from `backoff` to `backoff_max`.
     pub fn exponential(attempts: u32, backoff: SignedDuration, backoff_max: SignedDuration) -> Retry {
-        Retry { attempts, backoff, factor: 2, backoff_max }
+        Retry { attempts, backoff, factor: 2, backoff_max, jitter: SignedDuration::ZERO }
+    }
+
+    /// Makes each wait longer by up to `length`.
+    pub fn jitter(self, length: SignedDuration) -> Retry {
+        Retry { jitter: length, ..self }
+    }
+
+    /// The share of the jitter that falls to `seed`.
+    pub fn jitter_of(&self, seed: u64) -> SignedDuration {
+        SignedDuration::try_from_secs_f64(self.jitter.as_secs_f64() * fraction(seed)).unwrap_or(SignedDuration::ZERO)
     }
 
     /// The wait after attempt number `attempt` (from 1) failed; `None` when it was the last one.
@@ -81,6 +93,15 @@ mod tests {
         let waits: Vec<_> = (1..=5).map(|attempt| retry.wait_after(attempt).map(|wait| wait.as_secs())).collect();
         assert_eq!(waits, [Some(10), Some(20), Some(30), Some(30), None]);
         assert_eq!(Retry::none().wait_after(1), None);
+    }
+
+    #[test]
+    fn jitter_only_lengthens_a_wait_and_differs_from_run_to_run() {
+        let retry = Retry::fixed(2, SignedDuration::from_secs(10)).jitter(SignedDuration::from_secs(4));
+        let shares: Vec<_> = (1000..1100).map(|epoch| retry.jitter_of(epoch)).collect();
+        assert!(shares.iter().all(|share| !share.is_negative() && *share < retry.jitter));
+        let early = shares.iter().filter(|share| share.as_secs() < 2).count();
+        assert!((25..75).contains(&early), "{early} of 100 in the first half");
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub struct Facts {
     pub open_for: Option<Timestamp>,
     /// Attempts used up by the open occurrence.
     pub attempts: u32,
+    /// Failed runs in a row, also across occurrences: set back by a success only.
+    pub failures: u32,
     /// Deaths in a row, also across occurrences.
     pub deaths: u32,
     /// The open occurrence (after deaths: any) waits until then.
@@ -91,6 +93,7 @@ impl Facts {
             other: None,
             open_for: None,
             attempts: 0,
+            failures: 0,
             deaths: 0,
             not_before: None,
             paused: false,

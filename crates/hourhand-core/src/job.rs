@@ -71,6 +71,10 @@ pub struct Definition {
     pub window_max: Option<SignedDuration>,
     /// How long a body may run; `None` for no limit.
     pub timeout: Option<SignedDuration>,
+    /// A run that takes longer is worth a warning, once.
+    pub warn_after: Option<SignedDuration>,
+    /// How long a body that was aborted and goes on (it blocks) keeps its lock.
+    pub abandon_after: SignedDuration,
     /// How long a body that was told to stop may take.
     pub stop_grace: SignedDuration,
     /// What becomes of an occurrence whose run failed.
@@ -79,6 +83,10 @@ pub struct Definition {
     pub completes: bool,
     /// How long ended runs and skips are kept; the newest run always is.
     pub retention: SignedDuration,
+    /// The process has a condition of its own for running the job. Not part of what is registered.
+    pub conditional: bool,
+    /// The process wants to hear of occurrences that wait too long. Not part of what is registered.
+    pub tells_late: bool,
 }
 
 impl Definition {
@@ -98,10 +106,14 @@ impl Definition {
             initial_window: SignedDuration::ZERO,
             window_max: None,
             timeout: Some(SignedDuration::from_hours(1)),
+            warn_after: None,
+            abandon_after: SignedDuration::from_secs(60),
             stop_grace: SignedDuration::from_secs(10),
             retry: Retry::none(),
             completes: false,
             retention: SignedDuration::from_hours(14 * 24),
+            conditional: false,
+            tells_late: false,
         }
     }
 

@@ -17,9 +17,11 @@
 
 mod answers;
 mod asked;
+mod conditions;
 mod deploys;
 mod ends;
 mod health;
+mod hooks;
 mod life;
 mod looked;
 mod maintain;
@@ -209,6 +211,7 @@ impl Node {
             Event::Ordered { slot, order, ticket } => self.ordered(now, Standing { slot, order, ticket }),
             Event::StatusAsked(ticket) => self.status_asked(now, ticket),
             Event::Added { jobs, ticket } => self.added(now, jobs, ticket),
+            Event::ConditionAnswered { slot, holds } => self.condition_answered(now, slot, holds),
             Event::Removed { slot, ticket } => self.removed(now, slot, ticket),
             Event::Shutdown => self.shut_down(now),
         }
@@ -306,6 +309,10 @@ impl Node {
 
     /// Puts a job to rest until the server's clock shows `at`; `None`: for good.
     fn rest_until(&mut self, slot: Slot, at: Option<Timestamp>) {
+        let job = self.job_mut(slot);
+        if job.permit == life::Permit::Given {
+            job.permit = life::Permit::None;
+        }
         self.live(slot, Life::Resting);
         if let Some(at) = at.map(|at| self.after_rivals(slot, at)) {
             self.job_mut(slot).calendar_at = Some(at);

@@ -228,3 +228,11 @@ pub fn forsaken(job: &Definition, facts: &Facts, registered_at: Timestamp, now: 
 pub fn next_visit(job: &Definition, now: Timestamp) -> Option<Timestamp> {
     next_start(job, now.checked_sub(job.delay()).unwrap_or(now))
 }
+
+/// Whether what is handled lies more than a period of the schedule ahead: then the server's clock went back, and the job stands still
+/// until it has come that far again.
+pub fn lies_ahead(job: &Definition, facts: &Facts, now: Timestamp) -> bool {
+    // Most jobs end here, without a look into the calendar.
+    facts.handled_until > now
+        && job.schedule.period_at(now).is_some_and(|period| facts.handled_until.duration_since(now) > period)
+}

@@ -24,6 +24,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The run had its chance and did not do its work: what hooks and people call a failure.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Outcome::Failed | Outcome::Panicked | Outcome::TimedOut)
+    }
+
     /// The word that stands in history.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -9,7 +9,7 @@ mod question;
 mod trouble;
 
 pub use answer::{Answer, EndAnswer, Obstacle, Ordered, Proof, StartAnswer};
-pub use event::{Action, Event, TriggerAnswer};
+pub use event::{Action, Event, Happened, TriggerAnswer, What};
 pub use notice::Notice;
 pub use question::{End, EndForm, Order, Question, Start, Started};
 pub use trouble::{Trouble, TroubleKind};

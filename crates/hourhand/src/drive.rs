@@ -5,6 +5,7 @@
 //! connection on its way) live in fields and are dropped only together with the session they belong to.
 
 mod bodies;
+mod calls;
 mod metrics;
 mod notices;
 mod roster;
@@ -26,6 +27,7 @@ use crate::member::Member;
 use crate::pg::{Catalog, SessionSettings};
 use crate::status::{self, Health, JobStatus};
 use bodies::Bodies;
+use calls::Calls;
 use metrics::Meter;
 use session::Line;
 
@@ -119,9 +121,10 @@ pub(crate) async fn drive(
     let clock = Clock::start();
     let node = Node::with_slots(brief.settings.clone(), roster.definitions(), clock.now());
     let line = Line::new(brief.session.clone());
+    let calls = Calls::new(brief.runtime.clone());
     let bodies = Bodies::new(brief);
     let (tickets, meter) = (Tickets::default(), Meter::new());
-    let mut drive = Drive { roster, clock, node, bodies, line, tickets, meter, finished: false };
+    let mut drive = Drive { roster, clock, node, bodies, calls, line, tickets, meter, finished: false };
     let mut event = Event::Woke;
     while drive.take(event, reports) {
         event = drive.next_event(commands).await;
@@ -133,6 +136,7 @@ struct Drive<'a> {
     clock: Clock,
     node: Node,
     bodies: Bodies,
+    calls: Calls,
     line: Line,
     tickets: Tickets,
     meter: Meter,
@@ -158,6 +162,7 @@ impl Drive<'_> {
             biased;
             event = self.line.next_event() => event,
             event = self.bodies.next_event() => event,
+            event = self.calls.next_event() => event,
             command = commands.recv() => self.command(command),
             () = tokio::time::sleep(wakes_in) => Event::Woke,
         }
@@ -248,6 +253,16 @@ impl Drive<'_> {
             Action::AnswerStatus(ticket, facts) => {
                 let answer = facts.map(|(now, facts)| status::jobs(&self.node, now, &facts));
                 answer_to(&mut self.tickets.statuses, ticket, answer);
+            }
+            Action::AskCondition(slot) => {
+                if let Some(member) = self.roster.member(slot) {
+                    self.calls.ask(slot, member);
+                }
+            }
+            Action::Tell(slot, happened) => {
+                if let Some(member) = self.roster.member(slot) {
+                    self.calls.tell(member, happened);
+                }
             }
             Action::Say(notice) => {
                 reports.note_first(&notice, &self.roster.catalog);

@@ -12,6 +12,7 @@ use hourhand_core::schedule::Schedule;
 use jiff::SignedDuration;
 
 use crate::failure::Failure;
+use crate::hooks::Hooks;
 use crate::run::Run;
 
 pub(crate) type BodyFuture = Pin<Box<dyn Future<Output = Result<(), Failure>> + Send>>;
@@ -38,6 +39,7 @@ pub struct Job {
     schedule: Schedule,
     body: Body,
     starts: Starts,
+    pub(crate) hooks: Hooks,
     policies: Policies,
     complaints: Vec<String>,
 }
@@ -50,6 +52,8 @@ struct Policies {
     initial_window: Option<SignedDuration>,
     timeout: Option<SignedDuration>,
     stop_grace: Option<SignedDuration>,
+    warn_after: Option<SignedDuration>,
+    abandon_after: Option<SignedDuration>,
     retry: Option<Retry>,
     catch_up: CatchUp,
     catch_up_window: Option<SignedDuration>,
@@ -77,7 +81,8 @@ impl Job {
             Box::pin(async move { work.await.map_err(Into::into) })
         });
         let starts = Starts::BySchedule;
-        Job { name: name.into(), schedule, body, starts, policies: Policies::default(), complaints: Vec::new() }
+        let (hooks, policies) = (Hooks::default(), Policies::default());
+        Job { name: name.into(), schedule, body, starts, hooks, policies, complaints: Vec::new() }
     }
 
     /// A job without a schedule, for [`run_once`](crate::SchedulerBuilder::run_once): it runs now, unless it runs anywhere, as a manual
@@ -189,6 +194,26 @@ impl Job {
         self
     }
 
+    /// A run that takes longer is worth a warning, once. Default: none.
+    pub fn warn_after<L>(mut self, length: L) -> Job
+    where
+        L: TryInto<SignedDuration, Error: Display>,
+    {
+        self.policies.warn_after = self.length("warn_after", SignedDuration::from_millis(1), length);
+        self
+    }
+
+    /// How long a body that was aborted and goes on, because it blocks its thread, keeps the job's lock. Then the run is recorded
+    /// as `timed_out`, its writes are fenced out, and the job may run elsewhere; on this node not before the body has
+    /// returned. Default 1 min.
+    pub fn abandon_after<L>(mut self, length: L) -> Job
+    where
+        L: TryInto<SignedDuration, Error: Display>,
+    {
+        self.policies.abandon_after = self.length("abandon_after", SignedDuration::from_secs(1), length);
+        self
+    }
+
     /// How long a body that was told to stop may take before its task is aborted. Default 10 s; on a lost lock at most a fifth
     /// of ttl.
     pub fn stop_grace<L>(mut self, length: L) -> Job
@@ -201,8 +226,8 @@ impl Job {
 
     /// What becomes of an occurrence whose run failed. Default: it waits for its successor.
     pub fn retry(mut self, retry: Retry) -> Job {
-        if retry.attempts == 0 || retry.backoff.is_negative() {
-            self.complaints.push("retry: at least 1 attempt and a backoff of 0 or more".to_owned());
+        if retry.attempts == 0 || retry.backoff.is_negative() || retry.jitter.is_negative() {
+            self.complaints.push("retry: at least 1 attempt, and a backoff and jitter of 0 or more".to_owned());
         }
         self.policies.retry = Some(retry);
         self
@@ -258,7 +283,7 @@ impl Job {
     }
 
     /// The definition and the body, or everything that is wrong.
-    pub(crate) fn define(self, namespace: Option<&Namespace>) -> Result<(Definition, Body), Vec<String>> {
+    pub(crate) fn define(self, namespace: Option<&Namespace>) -> Result<(Definition, Body, Hooks), Vec<String>> {
         let (complaints, name) = (self.complaints(), JobName::parse(&self.name).ok());
         let Some(name) = name.filter(|_| complaints.is_empty()) else {
             let job = format!("job {:?}", self.name);
@@ -275,6 +300,10 @@ impl Job {
             // What runs for somebody who waits for it is stopped by them.
             timeout: policies.timeout.or(defaults.timeout.filter(|_| self.starts == Starts::BySchedule)),
             stop_grace: policies.stop_grace.unwrap_or(defaults.stop_grace),
+            warn_after: policies.warn_after,
+            abandon_after: policies.abandon_after.unwrap_or(defaults.abandon_after),
+            conditional: self.hooks.condition.is_some(),
+            tells_late: self.hooks.late.is_some(),
             retry: policies.retry.unwrap_or(defaults.retry),
             completes: policies.completes,
             retention: policies.retention.unwrap_or(defaults.retention),
@@ -285,7 +314,7 @@ impl Job {
             window_max: policies.window_max,
             ..defaults
         };
-        Ok((definition, self.body))
+        Ok((definition, self.body, self.hooks))
     }
 }
 

@@ -45,6 +45,7 @@ mod error;
 mod failure;
 #[cfg(any(feature = "sqlx", feature = "tokio-postgres"))]
 mod fence;
+mod hooks;
 mod job;
 #[cfg(feature = "serde")]
 mod json;
@@ -63,6 +64,7 @@ pub use error::Error;
 pub use failure::Failure;
 #[cfg(any(feature = "sqlx", feature = "tokio-postgres"))]
 pub use fence::FencedTransaction;
+pub use hooks::JobEvent;
 pub use hourhand_core::backoff::Retry;
 pub use hourhand_core::job::{CatchUp, Overlap};
 pub use hourhand_core::node::Exclusion;

@@ -7,6 +7,7 @@ use hourhand_core::job::Definition;
 use hourhand_core::name::Namespace;
 use jiff::SignedDuration;
 
+use crate::hooks::Hooks;
 use crate::job::{Body, Job};
 use crate::pg::Entry;
 
@@ -22,6 +23,7 @@ pub(crate) struct Member {
     pub(crate) definition: Arc<Definition>,
     pub(crate) entry: Arc<Entry>,
     pub(crate) body: Body,
+    pub(crate) hooks: Arc<Hooks>,
 }
 
 impl Member {
@@ -36,7 +38,7 @@ pub(crate) fn define(jobs: Vec<Job>, terms: &Terms, complaints: &mut Vec<String>
     let mut members = Vec::new();
     for job in jobs {
         match job.define(terms.namespace.as_ref()) {
-            Ok((definition, body)) => {
+            Ok((definition, body, hooks)) => {
                 let name = definition.name.to_string();
                 match by_key.insert(definition.key.0, name.clone()) {
                     Some(before) if before == name => complaints.push(format!("two jobs are called {name:?}")),
@@ -44,7 +46,7 @@ pub(crate) fn define(jobs: Vec<Job>, terms: &Terms, complaints: &mut Vec<String>
                     None => {}
                 }
                 let entry = Arc::new(Entry::of(&definition, terms.start_delay));
-                members.push(Member { definition: Arc::new(definition), entry, body });
+                members.push(Member { definition: Arc::new(definition), entry, body, hooks: Arc::new(hooks) });
             }
             Err(more) => complaints.extend(more),
         }

@@ -138,6 +138,10 @@ pub(crate) fn health(seen: &Seen, catalog: &Catalog) -> Health {
         Problem::ForeignHolder(slot, pid) => {
             format!("job {}: its lock is held by session {pid}, which runs nothing of it", name(slot))
         }
+        Problem::ClockWentBack(slot) => format!(
+            "job {}: what is handled lies more than a period ahead of the server's time: the server's clock went back",
+            name(slot)
+        ),
         Problem::OutOfLocks => "the server's lock table is full (max_locks_per_transaction)".to_owned(),
         Problem::RowLocked(slot) => format!("job {}: its row is locked by an open transaction", name(slot)),
     });

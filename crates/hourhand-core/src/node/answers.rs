@@ -47,6 +47,7 @@ impl Node {
             (Question::Unblock(slot), Answer::Blocker(blocker)) => self.blocker_seen(now, slot, blocker),
             (Question::Prune, Answer::Pruned(rows)) => self.pruned(now, rows),
             (Question::Order(slot, _), Answer::Ordered(done)) => self.order_done(now, slot, done),
+            (Question::Late(asked), Answer::Late(first)) => self.told_late(asked, first),
             (Question::Unlock(slots), Answer::Unlocked(all_ours)) => self.unlocked(now, slots, all_ours),
             (Question::UnlockWatches(slots), Answer::Unlocked(_)) => {
                 for slot in slots {

@@ -41,12 +41,16 @@ impl Node {
         if !going.trigger.is_by_schedule() {
             verdict.handled = true;
         }
-        let (epoch, occurrence) = (going.run.epoch, going.occurrence);
+        if verdict.counts && !verdict.handled {
+            verdict.backoff += definition.retry.jitter_of(going.run.epoch.cast_unsigned());
+        }
+        let (epoch, occurrence, failures) = (going.run.epoch, going.occurrence, going.failures);
         if rowless {
             return self.end_without_record(slot, epoch, verdict);
         }
         let (since, retry_at) = (now.mono, now.mono);
-        let ending = Ending { epoch, occurrence, verdict, since, retry_at, form: EndForm::Full, alone: false };
+        let ending =
+            Ending { epoch, occurrence, failures, verdict, since, retry_at, form: EndForm::Full, alone: false };
         self.live(slot, Life::Ending(ending));
     }
 
@@ -88,6 +92,7 @@ impl Node {
             self.job_mut(end.slot).gave_up = false;
         }
         let succeeded = outcome == Outcome::Succeeded.as_str();
+        let stands = outcome.clone();
         self.say(Notice::RunEnded {
             slot: end.slot,
             epoch: end.epoch,
@@ -96,6 +101,7 @@ impl Node {
             transient: end.verdict.transient,
             skipped: if end.verdict.handled { end.skipped } else { 0 },
         });
+        self.tell_end(end, &stands);
     }
 
     /// Durable, or no longer ours to write: the lock is let go. If the row as the end left it says that there is nothing to do

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::deploys::registered;
 use super::{Node, Now};
-use crate::occurrence::overdue;
+use crate::occurrence::{lies_ahead, overdue};
 use crate::protocol::{Slot, Trouble};
 
 /// Whether a node does its work, and what is wrong if not. Readiness and alerting, never liveness.
@@ -33,6 +33,8 @@ pub enum Problem {
     OtherKey(Slot),
     /// A session that is not hourhand's holds the lock.
     ForeignHolder(Slot, i32),
+    /// What is handled lies more than a period ahead of the server's time: its clock went back.
+    ClockWentBack(Slot),
     /// Somebody's open transaction holds the job's row.
     RowLocked(Slot),
     /// The server has no room for another lock.
@@ -52,7 +54,9 @@ impl Node {
                 let watched = job.going().is_none() && self.stays(slot);
                 watched && overdue(definition, facts, at, self.overdue_bound(facts))
             });
+            let ahead = job.facts.as_ref().zip(at).is_some_and(|(facts, at)| lies_ahead(&job.definition, facts, at));
             let found = [
+                ahead.then_some(Problem::ClockWentBack(slot)),
                 late.then_some(Problem::Overdue(slot)),
                 job.unrecorded.as_ref().map(|_| Problem::Unrecorded(slot)),
                 job.stuck.map(|_| Problem::Stuck(slot)),

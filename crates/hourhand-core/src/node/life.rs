@@ -33,6 +33,12 @@ pub(super) struct Job {
     pub(super) look_at: Mono,
     /// Something was changed by hand while a run was under way here: looked into once it has ended.
     pub(super) hinted: bool,
+    /// Whether this process may run it now, where it has a condition.
+    pub(super) permit: Permit,
+    /// It did not hold for this occurrence, and that has been said.
+    pub(super) declined: Option<Timestamp>,
+    /// The occurrence that waits, and when that has been too long.
+    pub(super) waiting: Option<Waiting>,
     /// An end that the database would not take in time: written through any later session.
     pub(super) unrecorded: Option<Ending>,
     /// A body that would not stop: no run here until its task has ended.
@@ -57,6 +63,27 @@ pub(super) struct Job {
     pub(super) said_row_locked: bool,
     /// The holder of its newest occurrence died too often; until a run ends with its own node's word.
     pub(super) gave_up: bool,
+}
+
+/// The answer of a job's own condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Permit {
+    /// Not asked for.
+    None,
+    /// Asked for.
+    Asking,
+    /// It holds, until the job comes to rest.
+    Given,
+}
+
+/// An occurrence that nobody has run yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Waiting {
+    pub(super) occurrence: Timestamp,
+    /// When it has waited too long.
+    pub(super) late_at: Mono,
+    /// That has been told, by this node or another.
+    pub(super) told: bool,
 }
 
 /// What the session holds for a job. The truth about locks, independent of the life.
@@ -141,6 +168,9 @@ pub(super) struct Going {
     pub(super) occurrence: Option<Timestamp>,
     pub(super) trigger: Trigger,
     pub(super) times_out_at: Option<Mono>,
+    pub(super) warn_at: Option<Mono>,
+    /// Failed runs in a row before this one.
+    pub(super) failures: u32,
     pub(super) stop: Option<Stop>,
 }
 
@@ -157,6 +187,7 @@ pub(super) struct Stop {
 pub(super) struct Ending {
     pub(super) epoch: i64,
     pub(super) occurrence: Option<Timestamp>,
+    pub(super) failures: u32,
     pub(super) verdict: Verdict,
     pub(super) since: Mono,
     pub(super) retry_at: Mono,
@@ -189,6 +220,9 @@ impl Job {
             tickets: Vec::new(),
             look_at: Mono::default(),
             hinted: false,
+            permit: Permit::None,
+            declined: None,
+            waiting: None,
             unrecorded: None,
             stuck: None,
             other_key: false,
@@ -210,6 +244,7 @@ impl Job {
             || self.holds != Holds::default()
             || !self.tickets.is_empty()
             || self.unrecorded.is_some()
+            || self.permit == Permit::Asking
     }
 
     /// The run under way here, if any.

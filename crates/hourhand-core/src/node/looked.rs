@@ -111,6 +111,7 @@ impl Node {
             self.job_mut(slot).said_foreign = None;
         }
         self.definition_looked_at(slot, facts);
+        self.note_waiting(now, slot, facts);
         let by_hand = self.look_for_tickets(now, slot, facts);
         let life = &self.job(slot).life;
         match life {
@@ -152,7 +153,7 @@ impl Node {
     }
 
     /// No run of ours, no lock of ours.
-    fn idle_looked_at(&mut self, now: Now, slot: Slot, facts: &Facts, by_hand: bool) {
+    pub(super) fn idle_looked_at(&mut self, now: Now, slot: Slot, facts: &Facts, by_hand: bool) {
         let held = facts.holder.is_some();
         let replaces = self.replaces(now, slot, facts);
         let not_up = self.job_mut(slot).not_up.take();
@@ -166,6 +167,11 @@ impl Node {
             self.came_too_late(now.mono, slot);
         }
         match wish(decision, by_hand && !held, self.asked_for(slot, facts)) {
+            // What a person asks for is not asked about.
+            Ok(wish) if self.needs_permit(slot, wish) && by_hand && !held => {
+                self.live(slot, Life::Wanted(intent(Wish::ByHand, facts)));
+            }
+            Ok(wish) if self.needs_permit(slot, wish) => self.ask_condition(slot),
             Ok(_) if held => self.contend(now, slot, facts),
             Ok(wish) => self.live(slot, Life::Wanted(intent(wish, facts))),
             Err(next) => self.rest_until(slot, next),
@@ -293,7 +299,8 @@ impl Node {
             match &job.life {
                 Life::Due => true,
                 Life::Granted(Grant { intent, retry_at, .. }) => intent.is_none() && *retry_at <= now,
-                Life::Resting | Life::Contended(_) => asked_for,
+                Life::Resting => asked_for,
+                Life::Contended(_) => asked_for || job.is_late_since_look(now),
                 Life::Wanted(_) | Life::Running(_) | Life::Ending(_) => false,
             }
         })

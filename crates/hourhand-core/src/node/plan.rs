@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::life::{Grant, Intent, Job, Life, Wish};
+use super::life::{Grant, Intent, Job, Life, Permit, Wish};
 use super::session::State;
 use super::{Asked, Node, Now};
 use crate::claim::ClaimEvent;
@@ -118,6 +118,7 @@ impl Node {
         self.let_go()
             .or_else(|| self.stand_up())
             .or_else(|| self.settle_or_start(now.mono))
+            .or_else(|| self.tell_late(now.mono))
             .or_else(|| self.take(now.mono))
             .or_else(|| self.prune(now.mono))
     }
@@ -237,7 +238,8 @@ impl Node {
     fn close_if_at_rest(&mut self, now: Now) {
         let busy = self.active.iter().any(|slot| {
             let job = self.job(*slot);
-            let rests = matches!(job.life, Life::Resting) && job.holds == Default::default();
+            let rests =
+                matches!(job.life, Life::Resting) && job.holds == Default::default() && job.permit != Permit::Asking;
             let only_unrecorded = rests && job.tickets.is_empty();
             let waits_outside = job.waits_outside() && job.tickets.is_empty();
             !(waits_outside || only_unrecorded)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use super::life::{Contention, Going, Grant, Intent, Life, Lost, Stop, Wish};
+use super::life::{Contention, Going, Grant, Intent, Life, Lost, Permit, Stop, Wish};
 use super::{Node, Now};
 use crate::backoff::spread;
 use crate::claim::ClaimEvent;
@@ -153,6 +153,9 @@ impl Node {
         {
             self.job_mut(slot).gave_up |= gave_up;
             self.say(Notice::HolderDied { slot, epoch: lost.epoch, deaths, gave_up });
+            if gave_up {
+                self.tell_gave_up(slot, lost.epoch, deaths);
+            }
         }
         let wait = if found.is_some() { Duration::ZERO } else { START_AGAIN };
         self.look_again(slot, now.mono + wait);
@@ -196,11 +199,17 @@ impl Node {
         let Start { slot, occurrence, trigger, skipped, taken, .. } = *start;
         let (epoch, takeover, since) = (run.epoch, run.takeover, run.started_at);
         let timeout = self.job(slot).definition.timeout;
-        let times_out_at = timeout.and_then(|length| Duration::try_from(length).ok()).map(|length| now.mono + length);
+        let after = |length: SignedDuration| Duration::try_from(length).ok().map(|length| now.mono + length);
+        let (times_out_at, warn_at) = (timeout.and_then(after), self.job(slot).definition.warn_after.and_then(after));
+        let failures = self.job(slot).facts.as_ref().map_or(0, |facts| facts.failures);
+        (self.job_mut(slot).permit, self.job_mut(slot).waiting) = (Permit::None, None);
         self.job_mut(slot).said_row_locked = false;
         self.job_mut(slot).stood_up &= occurrence.is_none();
         self.came_in_time(slot);
-        self.live(slot, Life::Running(Going { run: run.clone(), occurrence, trigger, times_out_at, stop: None }));
+        self.live(
+            slot,
+            Life::Running(Going { run: run.clone(), occurrence, trigger, times_out_at, warn_at, failures, stop: None }),
+        );
         if let Some(facts) = &mut self.job_mut(slot).facts {
             facts.request =
                 facts.request.filter(|request| taken.is_none_or(|taken| taken.id != request.id || !taken.last));

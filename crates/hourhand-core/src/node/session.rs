@@ -277,6 +277,10 @@ impl Node {
             // The way is not freed, then; the next refusal asks again.
             Question::Maintain(slots) => self.obstacles_seen(now, slots, Vec::new()),
             Question::Unblock(slot) => self.blocker_seen(now, slot, None),
+            Question::Late(asked) => {
+                self.told_late(asked, Vec::new());
+                self.visit_refused(now, trouble);
+            }
             Question::StandUp(jobs) => {
                 self.not_stood_up(&jobs);
                 self.visit_refused(now, trouble);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::life::{Contention, Ending, Going, Grant, Life};
+use super::life::{Contention, Ending, Going, Grant, Life, Stop};
 use super::session::State;
 use super::{Node, Now};
 use crate::claim::{Claim, ClaimEvent};
@@ -12,14 +12,13 @@ use crate::time::Mono;
 
 /// No sleep is longer: a suspended laptop or a stepped clock costs one piece.
 const SLEEP_MAX: Duration = Duration::from_secs(30);
-/// How long a body that was aborted and goes on keeps its lock.
-const ABANDON_AFTER: Duration = Duration::from_secs(60);
 
 impl Node {
     pub(super) fn let_time_pass(&mut self, now: Now) {
         self.trust(now);
         self.leave(now);
         self.wake_the_due(now);
+        self.warn_of_what_takes_long(now);
         self.stop_what_takes_too_long(now);
         self.give_up_recording(now.mono);
         self.leave_watching_to_others(now.mono);
@@ -71,12 +70,31 @@ impl Node {
                     self.mark_aborted(slot);
                     self.act(Action::AbortBody { slot, epoch });
                 }
-                Some(stop) if stop.aborted && now.mono >= stop.abort_at + ABANDON_AFTER => {
+                Some(stop) if stop.aborted && now.mono >= self.abandons_at(slot, stop) => {
                     self.abandon(now, slot, epoch)
                 }
                 Some(_) => {}
             }
         }
+    }
+
+    /// One word about each run that takes longer than it should.
+    fn warn_of_what_takes_long(&mut self, now: Now) {
+        for slot in
+            self.active_where(|job| job.going().is_some_and(|going| going.warn_at.is_some_and(|at| at <= now.mono)))
+        {
+            let after = self.job(slot).definition.warn_after.unwrap_or_default();
+            let Life::Running(going) = &mut self.job_mut(slot).life else { continue };
+            going.warn_at = None;
+            let epoch = going.run.epoch;
+            self.say(Notice::RunTakesLong { slot, epoch, after });
+        }
+    }
+
+    /// When the lock of a body that was told to stop is let go, whether it has or not.
+    fn abandons_at(&self, slot: Slot, stop: Stop) -> Mono {
+        let after = Duration::try_from(self.job(slot).definition.abandon_after).unwrap_or(Duration::ZERO);
+        stop.abort_at + after
     }
 
     fn mark_aborted(&mut self, slot: Slot) {
@@ -156,13 +174,13 @@ impl Node {
         ahead.chain(calendar).min().unwrap_or(SLEEP_MAX).min(SLEEP_MAX)
     }
 
-    fn job_wakes_at(&self, slot: Slot) -> [Option<Mono>; 4] {
+    fn job_wakes_at(&self, slot: Slot) -> [Option<Mono>; 6] {
         let job = self.job(slot);
         let (life, gives_up) = match &job.life {
             Life::Resting | Life::Due | Life::Wanted(_) => (None, None),
             Life::Granted(Grant { retry_at, .. }) => (Some(*retry_at), None),
             Life::Running(going) => match going.stop {
-                Some(stop) if stop.aborted => (Some(stop.abort_at + ABANDON_AFTER), None),
+                Some(stop) if stop.aborted => (Some(self.abandons_at(slot, stop)), None),
                 Some(stop) => (Some(stop.abort_at), None),
                 None => (going.times_out_at, None),
             },
@@ -171,6 +189,8 @@ impl Node {
         };
         let tickets = (!job.tickets.is_empty()).then_some(job.look_at);
         let unrecorded = job.unrecorded.as_ref().map(|ending| ending.retry_at);
-        [life, gives_up, tickets, unrecorded]
+        let warns = job.going().and_then(|going| going.warn_at);
+        let late = job.waiting.filter(|waiting| !waiting.told).map(|waiting| waiting.late_at);
+        [life, gives_up, tickets, unrecorded, warns, late]
     }
 }

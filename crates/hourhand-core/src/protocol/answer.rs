@@ -114,6 +114,8 @@ pub enum Answer {
     Obstacles(Vec<(Slot, Obstacle)>),
     /// Whose transaction holds the row, if anybody's.
     Blocker(Option<Obstacle>),
+    /// First to say so, or not. One entry an occurrence.
+    Late(Vec<bool>),
     /// How many rows were removed.
     Pruned(usize),
     /// What became of an order.

@@ -96,6 +96,13 @@ pub enum Event {
         /// Who waits until they are registered.
         ticket: Ticket,
     },
+    /// The process's own condition for running a job holds, or not.
+    ConditionAnswered {
+        /// The job.
+        slot: Slot,
+        /// Whether so.
+        holds: bool,
+    },
     /// The program has a job no more; other nodes may.
     Removed {
         /// The job.
@@ -105,6 +112,38 @@ pub enum Event {
     },
     /// End: no new runs, let those under way finish within the grace.
     Shutdown,
+}
+
+/// What a job's hooks are told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Happened {
+    /// What happened.
+    pub what: What,
+    /// The run; none where an occurrence waits for one.
+    pub epoch: Option<i64>,
+    /// How it ended, in the word of history.
+    pub outcome: Option<String>,
+    /// Its message.
+    pub error: Option<String>,
+    /// A failure that was to be expected.
+    pub transient: bool,
+    /// The occurrence; none for a run by hand.
+    pub occurrence: Option<Timestamp>,
+    /// Failed runs in a row: with this one, or before this success.
+    pub failures: u32,
+    /// The occurrence will be tried again.
+    pub retried: bool,
+}
+
+/// What is worth a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum What {
+    /// A run failed, panicked or took too long, or its holders died.
+    Failure,
+    /// The first success after failures.
+    Recovery,
+    /// An occurrence waits longer than it should.
+    Late,
 }
 
 /// What a node wants done.
@@ -158,6 +197,10 @@ pub enum Action {
     Release(Slot),
     /// Answer an order.
     AnswerOrder(Ticket, Result<Ordered, Trouble>),
+    /// Find out whether the process's own condition for running a job holds; answer with `ConditionAnswered`, soon.
+    AskCondition(Slot),
+    /// Tell whoever wants to hear of such a thing: once in the fleet.
+    Tell(Slot, Happened),
     /// Tell people.
     Say(Notice),
     /// Nothing is left to do: the node has shut down.

@@ -133,6 +133,17 @@ pub enum Notice {
     },
     /// The server has no room for another lock; the jobs are tried again.
     OutOfLocks,
+    /// A run takes longer than its job's `warn_after`.
+    RunTakesLong {
+        /// The job.
+        slot: Slot,
+        /// The run.
+        epoch: i64,
+        /// How long that is.
+        after: SignedDuration,
+    },
+    /// The process's own condition for running the job does not hold: it is left to others. Once an occurrence.
+    Declined(Slot),
     /// A body was told to stop and aborted, and its task goes on: it blocks.
     BodyStuck {
         /// The job.

@@ -66,6 +66,8 @@ pub enum Question {
     Maintain(Vec<Slot>),
     /// See whose open transaction holds a job's row, and end that session if it has gone silent inside it.
     Unblock(Slot),
+    /// Take note that these occurrences have waited too long: whoever is first tells people.
+    Late(Vec<(Slot, Timestamp)>),
     /// Remove history that is older than its job's retention, a bounded batch of it.
     Prune,
     /// Carry out what a person orders.

@@ -23,6 +23,7 @@
 //! | `changed NAME` | somebody said that something about the job was changed by hand |
 //! | `body NAME HOW`, `body NAME/EPOCH HOW` | a body ended |
 //! | `trigger NAME`, `backfill NAME FROM UNTIL`, `status`, `shutdown` | somebody asks; tickets count from 1 |
+//! | `condition NAME holds`, `condition NAME fails` | the process's own condition is answered |
 //! | `add NAME SCHEDULE …`, `remove NAME` | the program has a job more, or less |
 //! | `health` | asks the node how it is; nothing happens |
 
@@ -98,6 +99,11 @@ fn whoever_comes_too_late_comes_later_the_next_time() {
 #[test]
 fn a_node_stands_down_for_a_newer_definition_and_up_again() {
     golden::check::<World>("node_deploys.txt");
+}
+
+#[test]
+fn hooks_are_told_once_and_conditions_asked_first() {
+    golden::check::<World>("node_hooks.txt");
 }
 
 #[test]
@@ -276,6 +282,10 @@ impl World {
                 let slot = Slot(self.jobs.len() - 1);
                 let jobs = vec![(slot, self.jobs[slot.0].clone().into())];
                 Event::Added { jobs, ticket: self.ticket() }
+            }
+            "condition" => {
+                let (name, answer) = rest.split_once(' ').unwrap();
+                Event::ConditionAnswered { slot: self.slot(name), holds: answer == "holds" }
             }
             "remove" => Event::Removed { slot: self.slot(rest), ticket: self.ticket() },
             "status" => Event::StatusAsked(self.ticket()),

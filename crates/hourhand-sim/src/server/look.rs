@@ -36,6 +36,7 @@ impl Server {
             other: self.other(job, row, pid),
             open_for: row.open_for,
             attempts: row.attempts,
+            failures: 0,
             deaths: row.deaths,
             not_before: row.not_before,
             paused: row.paused,

@@ -79,6 +79,8 @@ impl World {
             }
             Action::AbortBody { slot, epoch } => self.abort_body(process, (slot, epoch)),
             Action::AnswerTrigger(ticket, answer) => self.ticket_answered(process, ticket.0, &answer),
+            // None of the model's jobs has a hook or a condition.
+            Action::AskCondition(_) | Action::Tell(..) => {}
             Action::AnswerAdded(..) | Action::AnswerRemoved(..) | Action::Release(_) => {}
             Action::AnswerOrder(ticket, _) => drop(self.processes[process].tickets.remove(&ticket.0)),
             Action::AnswerStatus(ticket, answer) => {
@@ -181,6 +183,7 @@ pub(crate) fn name_of(question: &Question) -> &'static str {
         Question::TryWatches(_) => "try watches",
         Question::Settle { .. } => "settle",
         Question::PassOver { .. } => "pass over",
+        Question::Late(_) => "late",
         Question::Prune => "prune",
         Question::Order(..) => "order",
         Question::Start { .. } => "start",

@@ -67,6 +67,13 @@ pub(super) fn say(notice: Notice, catalog: &Catalog) {
         | Notice::MayNotEvict { .. }
         | Notice::RowLocked { .. }) => say_of_an_obstacle(notice, catalog),
         Notice::OutOfLocks => warn!("the server's lock table is full (max_locks_per_transaction); trying again"),
+        Notice::RunTakesLong { slot, epoch, after } => {
+            warn!(job = job(slot), epoch, "the run takes longer than {after:#}");
+        }
+        Notice::Declined(slot) => info!(
+            job = job(slot),
+            "due, but this process's own condition does not hold: left to others, asked again while nobody runs it"
+        ),
         Notice::BodyStuck { slot, epoch } => error!(
             job = job(slot),
             epoch,

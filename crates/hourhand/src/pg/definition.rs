@@ -22,6 +22,8 @@ struct Body {
     schedule: String,
     time_zone: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    abandon_after: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     catch_up: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     catch_up_window: Option<f64>,
@@ -49,6 +51,8 @@ struct Body {
     #[serde(skip_serializing_if = "Option::is_none")]
     timeout: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    warn_after: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     window_max: Option<f64>,
 }
 
@@ -61,6 +65,8 @@ struct RetryBody {
     factor: u32,
     #[serde(default)]
     backoff_max: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    jitter: Option<f64>,
 }
 
 fn one() -> u32 {
@@ -75,6 +81,7 @@ pub(crate) fn write(definition: &Definition, start_delay: SignedDuration) -> Str
     let body = Body {
         schedule: definition.schedule.to_string(),
         time_zone: definition.schedule.time_zone().to_owned(),
+        abandon_after: length(definition.abandon_after, defaults.abandon_after),
         catch_up: (definition.catch_up != defaults.catch_up).then(|| match definition.catch_up {
             CatchUp::Latest => "latest".to_owned(),
             CatchUp::All(most) => format!("all({most})"),
@@ -96,11 +103,13 @@ pub(crate) fn write(definition: &Definition, start_delay: SignedDuration) -> Str
             backoff: retry.backoff.as_secs_f64(),
             factor: retry.factor,
             backoff_max: retry.backoff_max.as_secs_f64(),
+            jitter: length(retry.jitter, SignedDuration::ZERO),
         }),
         start_delay: length(start_delay, SignedDuration::ZERO),
         stop_grace: length(definition.stop_grace, defaults.stop_grace),
         timeout: (definition.timeout != defaults.timeout)
             .then(|| definition.timeout.map_or(0.0, |length| length.as_secs_f64())),
+        warn_after: definition.warn_after.map(|length| length.as_secs_f64()),
         window_max: definition.window_max.map(|length| length.as_secs_f64()),
     };
     serde_json::to_string(&body).unwrap_or_else(|error| unreachable!("plain values: {error}"))
@@ -125,6 +134,7 @@ fn definition(name: &str, key: Key, body: &Body) -> Option<Definition> {
     let or = |length: Option<f64>, default: SignedDuration| length.map_or(Some(default), seconds);
     let maybe = |length: Option<f64>| length.map_or(Some(None), |length| seconds(length).map(Some));
     Some(Definition {
+        abandon_after: or(body.abandon_after, defaults.abandon_after)?,
         catch_up: body.catch_up.as_deref().map_or(Some(defaults.catch_up), catch_up)?,
         catch_up_window: maybe(body.catch_up_window)?,
         completes: body.completes,
@@ -137,6 +147,7 @@ fn definition(name: &str, key: Key, body: &Body) -> Option<Definition> {
         retry: body.retry.as_ref().map_or(Some(defaults.retry), retry)?,
         stop_grace: or(body.stop_grace, defaults.stop_grace)?,
         timeout: maybe(body.timeout)?.map_or(defaults.timeout, |length| (!length.is_zero()).then_some(length)),
+        warn_after: maybe(body.warn_after)?,
         window_max: maybe(body.window_max)?,
         ..defaults
     })
@@ -165,7 +176,8 @@ fn overlap(text: &str) -> Option<Overlap> {
 fn retry(body: &RetryBody) -> Option<Retry> {
     let backoff = seconds(body.backoff)?;
     let backoff_max = seconds(body.backoff_max)?.max(backoff);
-    Some(Retry { attempts: body.attempts, backoff, factor: body.factor, backoff_max })
+    let jitter = body.jitter.map_or(Some(SignedDuration::ZERO), seconds)?;
+    Some(Retry { attempts: body.attempts, backoff, factor: body.factor, backoff_max, jitter })
 }
 
 #[cfg(test)]
@@ -188,6 +200,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let full = Definition {
+            abandon_after: SignedDuration::from_secs(5),
+            warn_after: Some(SignedDuration::from_mins(20)),
             catch_up: CatchUp::All(5),
             catch_up_window: Some(SignedDuration::from_hours(2)),
             completes: true,
@@ -197,7 +211,8 @@ mod tests {
             lookback: SignedDuration::from_mins(10),
             overlap: Overlap::BufferOne,
             retention: SignedDuration::from_hours(24),
-            retry: Retry::exponential(4, SignedDuration::from_secs(1), SignedDuration::from_secs(60)),
+            retry: Retry::exponential(4, SignedDuration::from_secs(1), SignedDuration::from_secs(60))
+                .jitter(SignedDuration::from_secs(2)),
             stop_grace: SignedDuration::from_secs(3),
             timeout: None,
             window_max: Some(SignedDuration::from_hours(6)),

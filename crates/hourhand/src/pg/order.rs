@@ -1,11 +1,12 @@
 //! Orders of people, and the housekeeping of history.
 
 use hourhand_core::protocol::{Answer, Order, Ordered, Slot, Trouble};
+use jiff::Timestamp;
 use tokio_postgres::types::Type;
 
 use super::ask::Param;
 use super::catalog::Catalog;
-use super::row::get;
+use super::row::{by_name, get};
 use super::session::Session;
 use super::tstz::Tstz;
 
@@ -55,6 +56,15 @@ impl Session {
             }
         };
         Ok(Answer::Ordered(ordered))
+    }
+
+    /// Takes note of occurrences that wait too long.
+    pub(super) async fn late(&self, catalog: &Catalog, late: &[(Slot, Timestamp)]) -> Result<Answer, Trouble> {
+        let names: Vec<&str> = late.iter().map(|(slot, _)| catalog.entry(*slot).name.as_str()).collect();
+        let occurrences: Vec<Tstz> = late.iter().map(|(_, occurrence)| Tstz(*occurrence)).collect();
+        let params: [Param<'_>; 2] = [(&names, Type::TEXT_ARRAY), (&occurrences, Type::TIMESTAMPTZ_ARRAY)];
+        let first = by_name(self.rows(&self.statements.late, &params).await?)?;
+        Ok(Answer::Late(names.iter().map(|name| first.contains_key(*name)).collect()))
     }
 
     /// Removes a batch of old history.

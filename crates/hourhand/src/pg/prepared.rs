@@ -19,6 +19,7 @@ async fn every_statement_prepares_against_the_migrated_schema() {
         &statements.look,
         &statements.settle,
         &statements.pass_over,
+        &statements.late,
         &statements.prune,
         &statements.pause,
         &statements.resume,

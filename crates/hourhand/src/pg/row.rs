@@ -54,6 +54,7 @@ pub(crate) fn facts(row: &Row) -> Result<Facts, Trouble> {
         other: other(row)?,
         open_for: instant_or_none(row, "open_for")?,
         attempts: count(row, "attempts")?,
+        failures: count(row, "failures")?,
         deaths: count(row, "deaths")?,
         not_before: instant_or_none(row, "not_before")?,
         paused: get(row, "paused")?,

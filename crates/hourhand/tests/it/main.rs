@@ -13,6 +13,7 @@ mod catch_up;
 mod catch_up_and_overlap;
 mod failures_and_retries;
 mod fence;
+mod hooks;
 mod hostile_settings;
 mod interventions;
 mod jobs_come_and_go;

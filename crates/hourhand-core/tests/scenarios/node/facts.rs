@@ -24,6 +24,7 @@ pub(crate) fn set(facts: &mut Facts, word: &str) {
         "counts_from" => facts.counts_from = optional(value).map(time),
         "open" => facts.open_for = optional(value).map(time),
         "attempts" => facts.attempts = value.parse().unwrap(),
+        "failures" => facts.failures = value.parse().unwrap(),
         "deaths" => facts.deaths = value.parse().unwrap(),
         "not_before" => facts.not_before = optional(value).map(time),
         "paused" => facts.paused = true,

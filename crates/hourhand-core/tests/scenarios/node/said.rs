@@ -4,7 +4,7 @@ use hourhand_core::job::Definition;
 use hourhand_core::node::{Health, Problem};
 use hourhand_core::occurrence::SkipReason;
 use hourhand_core::outcome::{StopReason, Trigger};
-use hourhand_core::protocol::{Action, End, Notice, Question, Slot, Start, TriggerAnswer};
+use hourhand_core::protocol::{Action, End, Happened, Notice, Question, Slot, Start, TriggerAnswer};
 use hourhand_core::request::Taken;
 use jiff::{SignedDuration, Timestamp};
 
@@ -41,8 +41,18 @@ pub(super) fn action(action: &Action, jobs: &[Definition]) -> String {
             format!("ticket {}: at {}: {}", ticket.0, shown(*at), jobs.collect::<Vec<_>>().join(", "))
         }
         Action::AnswerStatus(ticket, Err(trouble)) => format!("ticket {}: trouble: {}", ticket.0, trouble.text),
+        Action::AskCondition(slot) => format!("ask the condition of {}", name(slot)),
+        Action::Tell(slot, happened) => format!("tell {}: {}", name(slot), told(happened)),
         Action::Say(said) => format!("say {}", notice(said, jobs)),
     }
+}
+
+fn told(happened: &Happened) -> String {
+    let run = happened.epoch.map(|epoch| format!(" of {epoch}")).unwrap_or_default();
+    let occurrence = happened.occurrence.map(|at| format!(" for {}", shown(at))).unwrap_or_default();
+    let error = happened.error.as_ref().map(|error| format!(" {error:?}")).unwrap_or_default();
+    let again = if happened.retried { ", tried again" } else { "" };
+    format!("{:?}{run}{occurrence}{error}, {} in a row{again}", happened.what, happened.failures)
 }
 
 fn names(slots: &[Slot], jobs: &[Definition]) -> String {
@@ -84,6 +94,10 @@ fn question(question: &Question, jobs: &[Definition]) -> String {
         Question::PassOver { slot, seen, skip } => {
             let (name, reason) = (&jobs[slot.0].name, skip.reason.as_str());
             format!("pass over {name}/{seen}, {} {reason} up to {}", skip.count, shown(skip.newest))
+        }
+        Question::Late(late) => {
+            let each = late.iter().map(|(slot, at)| format!(" {} for {}", jobs[slot.0].name, shown(*at)));
+            format!("late{}", each.collect::<String>())
         }
         Question::Prune => "prune".to_owned(),
         Question::Order(slot, order) => format!("order {} {order:?}", jobs[slot.0].name),
@@ -216,6 +230,10 @@ fn notice(notice: &Notice, jobs: &[Definition]) -> String {
         }
         Notice::OutOfLocks => "out of locks".to_owned(),
         Notice::BodyStuck { slot, epoch } => format!("body {}/{epoch} does not stop", name(slot)),
+        Notice::RunTakesLong { slot, epoch, after } => {
+            format!("{}/{epoch} takes longer than {}", name(slot), length_shown(*after))
+        }
+        Notice::Declined(slot) => format!("{} is left to others", name(slot)),
         Notice::RuntimeGone => "the bodies' runtime is gone".to_owned(),
     }
 }
@@ -235,6 +253,7 @@ pub(super) fn health(health: &Health, jobs: &[Definition]) -> String {
         Problem::OtherKey(slot) => format!("{} has another key", name(slot)),
         Problem::ForeignHolder(slot, pid) => format!("{} is held by pid {pid}", name(slot)),
         Problem::RowLocked(slot) => format!("{}'s row is locked", name(slot)),
+        Problem::ClockWentBack(slot) => format!("{} is handled ahead: the clock went back", name(slot)),
         Problem::OutOfLocks => "no room for another lock".to_owned(),
     });
     said.collect::<Vec<_>>().join("\n")

@@ -26,6 +26,8 @@ ended as (
   update {schema}.job j set
     ended_epoch = c.epoch,
     last_outcome = case when c.completed then j.last_outcome else c.outcome end,
+    failures = case when c.completed or c.outcome = 'succeeded' then 0
+      when c.outcome in ('failed', 'panicked', 'timed_out') then j.failures + 1 else j.failures end,
     last_success_at = case when c.outcome = 'succeeded' and not c.completed then c.at else j.last_success_at end,
     handled_until = case when c.scheduled and (c.handled or c.completed)
       then greatest(j.handled_until, j.scheduled_for, c.skipped_for) else j.handled_until end,

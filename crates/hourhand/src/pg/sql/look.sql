@@ -12,7 +12,7 @@ with locks as materialized (
 select j.name, clock_timestamp() as now,
   j.epoch, j.ended_epoch, j.handled_until, j.covered_until, d.counts_from,
   d.fingerprint, case when d.fingerprint <> w.fingerprint then d.body::text end as other, j.key,
-  j.open_for, j.attempts, j.deaths, j.not_before,
+  j.open_for, j.attempts, j.failures, j.deaths, j.not_before,
   j.node, j.started_at, j.scheduled_for, j.trigger, j.last_outcome, j.last_success_at,
   coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false) as paused,
   -- A pause that has run out ended then.

@@ -23,6 +23,8 @@ create table {schema}.job (
   ended_epoch bigint not null default 0,
   last_outcome text,
   last_success_at timestamptz,
+  -- Failed runs in a row; set back by a success.
+  failures int not null default 0,
   -- What needs no further run, and how far outside data is covered.
   handled_until timestamptz not null,
   covered_until timestamptz not null,
@@ -39,7 +41,9 @@ create table {schema}.definition (
   -- The digest of the text that it was written as: nodes compare it with that of their own.
   fingerprint bigint not null,
   counts_from timestamptz not null,
-  registered_at timestamptz not null default clock_timestamp()
+  registered_at timestamptz not null default clock_timestamp(),
+  -- The occurrence of which it was told last that it waits too long: once in the fleet.
+  late_for timestamptz
 );
 
 create table {schema}.pause (
@@ -185,7 +189,7 @@ declare
   at timestamptz := clock_timestamp();
 begin
   update {schema}.job j set
-    ended_epoch = p_epoch, last_outcome = 'succeeded', last_success_at = at,
+    ended_epoch = p_epoch, last_outcome = 'succeeded', last_success_at = at, failures = 0,
     covered_until = case when j.window_from <= j.covered_until
       then greatest(j.covered_until, j.window_until) else j.covered_until end
   where j.name = p_job and j.epoch = p_epoch and j.ended_epoch < p_epoch
@@ -277,6 +281,7 @@ begin
     gives_up := dead >= 3;
     update {schema}.job j set
       ended_epoch = r.epoch, last_outcome = case when gives_up then 'failed' else 'lost' end,
+      failures = case when gives_up then r.failures + 1 else r.failures end,
       deaths = dead,
       open_for = case when gives_up then null else r.scheduled_for end,
       attempts = case when gives_up then 0 else r.attempts end,

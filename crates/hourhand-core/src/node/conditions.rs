@@ -1,0 +1,48 @@
+//! A process's own condition for running a job, asked before it claims.
+//!
+//! It is asked when the node would try the lock or wait for it, and holds until the job comes to rest. If it does not hold, the node
+//! steps back like one that finds the lock taken and somebody else watching: it looks again after its while, and asks again if
+//! the occurrence still waits. So nothing is lost if no process's condition holds: the occurrence stays due, is shown as
+//! overdue, and is run by the first process whose condition holds, or replaced by the next occurrence. What people ask for by
+//! hand is not asked about.
+
+use super::life::{Contention, Life, Permit, Wish};
+use super::{Node, Now};
+use crate::protocol::{Action, Notice, Slot};
+
+impl Node {
+    pub(super) fn needs_permit(&self, slot: Slot, wish: Wish) -> bool {
+        let job = self.job(slot);
+        let runs = matches!(wish, Wish::Occurrence(_) | Wish::FollowUp);
+        runs && job.definition.conditional && job.permit != Permit::Given
+    }
+
+    pub(super) fn ask_condition(&mut self, slot: Slot) {
+        let asking = std::mem::replace(&mut self.job_mut(slot).permit, Permit::Asking) == Permit::Asking;
+        self.live(slot, Life::Resting);
+        if !asking {
+            self.act(Action::AskCondition(slot));
+        }
+    }
+
+    pub(super) fn condition_answered(&mut self, now: Now, slot: Slot, holds: bool) {
+        if !self.has(slot) || self.job(slot).permit != Permit::Asking {
+            return;
+        }
+        self.job_mut(slot).permit = if holds { Permit::Given } else { Permit::None };
+        let resting = matches!(self.job(slot).life, Life::Resting);
+        let facts = self.job(slot).facts.clone().filter(|_| resting);
+        match facts {
+            Some(facts) if holds => self.idle_looked_at(now, slot, &facts, false),
+            Some(facts) if !self.shutting_down() && self.stays(slot) => {
+                let occurrence = self.job(slot).definition.schedule.next_after(facts.floor());
+                if std::mem::replace(&mut self.job_mut(slot).declined, occurrence) != occurrence {
+                    self.say(Notice::Declined(slot));
+                }
+                let again_at = self.outside_at(now.mono);
+                self.live(slot, Life::Contended(Contention { again_at, outside: true, maintain: false }));
+            }
+            Some(_) | None => self.refresh_active(slot),
+        }
+    }
+}
