@@ -34,8 +34,8 @@ pub(crate) use self::supervise::supervise;
 
 /// What the command wrote last may still be on its way when it has ended; a pipe that somebody keeps open is not waited for.
 pub(crate) const DRAIN_MAX: Duration = Duration::from_secs(2);
-/// Recording how a command was killed comes after killing it.
-const STOP_RESERVE: Duration = Duration::from_secs(2);
+/// Seeing how a command was killed comes after killing it, and after waiting for a guardian that does not answer.
+const STOP_RESERVE: Duration = Duration::from_secs(3);
 
 /// A command to be run for a job.
 #[derive(Clone, Debug)]

@@ -25,7 +25,7 @@ use crate::guardian::{Brief, GUARDIAN, family, handover, this_program};
 /// The variable by which the processes of a run are found if their guardian is killed.
 const MARK: &str = "HOURHAND_GUARDIAN";
 /// A guardian that was told to end its command, and is not done so long after the grace, does not work any more.
-const GUARDIAN_LATE: Duration = Duration::from_secs(5);
+const GUARDIAN_LATE: Duration = Duration::from_secs(1);
 /// How long the descendants of a killed guardian's command are looked for.
 const SEARCH: Duration = Duration::from_secs(2);
 
@@ -95,6 +95,14 @@ struct Guardian {
     reports: Lines<BufReader<OwnedReadHalf>>,
     orders: OwnedWriteHalf,
     ended: Option<Ended>,
+    /// It has done what it was there for.
+    done: bool,
+}
+
+impl Drop for Guardian {
+    fn drop(&mut self) {
+        self.abandon();
+    }
 }
 
 impl Guardian {
@@ -113,7 +121,7 @@ impl Guardian {
         let (reading, orders) = UnixStream::from_std(socket)?.into_split();
         let reports = BufReader::new(reading).lines();
         let mark = format!("{MARK}={value}");
-        Ok(Guardian { process, pid, mark, reports, orders, ended: None })
+        Ok(Guardian { process, pid, mark, reports, orders, ended: None, done: false })
     }
 
     fn take(&mut self, command: &Command, report: Option<Report>) {
@@ -143,6 +151,14 @@ impl Guardian {
         let _ = self.process.start_kill();
     }
 
+    /// The command's task was aborted. A guardian notices, and ends the command; one that is stopped does not, and it has no say any more.
+    fn abandon(&mut self) {
+        if !self.done && family::is_stopped(self.pid) {
+            self.kill();
+            family::left_by(self.pid, &self.mark).iter().for_each(|process| family::signal(process, Signal::KILL));
+        }
+    }
+
     /// The socket has closed: nothing is left of the command, or the guardian has been killed.
     async fn end(mut self) -> Ended {
         // It closes its socket by ending; and if it was frozen in that very moment, it is of no use any more.
@@ -152,7 +168,8 @@ impl Guardian {
         if self.ended.is_none() {
             self.end_what_is_left().await;
         }
-        self.ended.unwrap_or(Ended::GuardianKilled)
+        self.done = true;
+        self.ended.take().unwrap_or(Ended::GuardianKilled)
     }
 
     /// The guardian did not live to do it.

@@ -13,6 +13,8 @@ pub(crate) struct Process {
     started: u64,
     /// Ended, and waits for its parent to take note.
     pub(crate) zombie: bool,
+    /// Stopped in mid-air (SIGSTOP).
+    stopped: bool,
 }
 
 /// Reads it from the line in `/proc/PID/stat`: after the name in brackets, which may itself hold blanks and brackets.
@@ -27,12 +29,18 @@ fn parse(line: &str) -> Option<Process> {
         session: number(3)?,
         started: fields.get(19)?.parse().ok()?,
         zombie: matches!(*fields.first()?, "Z" | "X"),
+        stopped: matches!(*fields.first()?, "T" | "t"),
     })
 }
 
 fn look(pid: i32) -> Option<Process> {
     let line = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     parse(&String::from_utf8_lossy(&line))
+}
+
+/// Whether a process is there and does nothing, not even what it is told.
+pub(crate) fn is_stopped(pid: i32) -> bool {
+    look(pid).is_some_and(|process| process.stopped)
 }
 
 /// All processes that may be seen; none where there is no `/proc`.
@@ -104,7 +112,8 @@ mod tests {
 
     #[test]
     fn descendants_are_found_through_those_that_have_ended_and_strangers_are_not() {
-        let process = |pid, parent, zombie| Process { pid, parent, group: 0, session: 0, started: 0, zombie };
+        let process =
+            |pid, parent, zombie| Process { pid, parent, group: 0, session: 0, started: 0, zombie, stopped: false };
         let all = [
             process(2, 1, false),
             process(3, 2, true),

@@ -3,9 +3,13 @@
 #![allow(unreachable_pub, reason = "one test binary: everything in it is for itself")]
 
 mod command;
+mod scene;
 mod world;
 
+mod a_command_ends_with_its_lock;
 mod by_hand;
+mod exec_on_a_terminal;
+mod exec_runs_one_command;
 mod exit_status;
 mod json_is_a_promise;
 mod locks_of_everybody;

@@ -19,7 +19,8 @@ pub(super) fn decide_when_asked(job: &Definition, facts: &Facts, now: Timestamp)
     let before = current.and_then(|current| current.checked_sub(SignedDuration::from_nanos(1)).ok());
     let handled_until = before.map_or(facts.handled_until, |before| before.max(facts.handled_until));
     let next = job.schedule.next_after(now);
-    match decide(job, &Facts { handled_until, ..facts.clone() }, now) {
+    // Since when another node's schedule counts says nothing of this one.
+    match decide(job, &Facts { handled_until, counts_from: None, ..facts.clone() }, now) {
         // What a bounded window has left is for the node whose policy that is.
         Decision::FollowUp | Decision::NotYet(_) => Decision::NotYet(next),
         decision @ (Decision::Due(_) | Decision::PassOver(_) | Decision::Later(_)) => decision,
