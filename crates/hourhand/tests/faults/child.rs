@@ -36,11 +36,13 @@ pub enum Body {
     Fencing,
     /// Ends at once.
     Short,
+    /// Has the server at work for it, on a connection of its own.
+    Querying,
 }
 
 impl Body {
     fn parse(text: &str) -> Body {
-        let all = [Body::Endless, Body::Deaf, Body::Writing, Body::Fencing, Body::Short];
+        let all = [Body::Endless, Body::Deaf, Body::Writing, Body::Fencing, Body::Short, Body::Querying];
         all.into_iter().find(|body| format!("{body:?}") == text).unwrap()
     }
 }
@@ -111,6 +113,7 @@ async fn child() {
                 Body::Writing => write(&book, &node, &url, &run).await,
                 Body::Fencing => fence(&book, &node, &url, &run).await,
                 Body::Short => return Ok(()),
+                Body::Querying => drop(client(&url).await.batch_execute("select pg_sleep(30)").await),
             }
             book.write(&node, "told", run.epoch());
             Err::<(), _>(Failure::transient("told to stop"))

@@ -30,6 +30,63 @@ async fn the_occurrence_of_a_killed_holder_runs_elsewhere_within_two_seconds() {
     scene.world.until(Duration::from_secs(2), lost, 1).await;
 }
 
+/// The server goes on with a dead client's statement until it looks at the connection; the job's lock hangs on none of those.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_holder_killed_while_the_server_works_for_its_body_is_taken_over_as_quickly() {
+    let scene = Scene::new().await;
+    let (mut holder, _watcher) = holder_and_watcher(&scene, Body::Querying).await;
+    let sleeping = "select count(*) from pg_stat_activity where query like '%pg_sleep(30)%' and state = 'active' \
+                    and pid <> pg_backend_pid() and datname = current_database()";
+    scene.world.until(Duration::from_secs(5), sleeping, 1).await;
+    let killed = boot_time();
+    holder.signal(Signal::KILL);
+    let taken_over = scene.book.until(Duration::from_secs(10), "watcher", "began", 1).await;
+    report::within(
+        "holder killed -9 while its body's statement runs: its occurrence runs elsewhere",
+        Duration::from_secs(2),
+        taken_over.at - killed,
+    );
+    assert!(scene.world.number(sleeping).await >= 1, "the dead client's statement is still under way");
+}
+
+/// A process that dies around an instant loses no occurrence and repeats none, whichever statement it dies at.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "cargo xtask faults"]
+async fn killed_at_any_moment_around_an_instant_it_loses_and_repeats_no_occurrence() {
+    let scene = Scene::new().await;
+    let _steady = scene.start_every("steady", Body::Short, Duration::from_secs(1));
+    scene.book.until(Duration::from_secs(15), "steady", "began", 1).await;
+    for step in 0..20 {
+        let victim = format!("victim-{step}");
+        let mut process = scene.start_every(&victim, Body::Short, Duration::from_secs(1));
+        let seen = format!(
+            "select least(count(*), 1) from pg_stat_activity where application_name like 'hourhand/15 {victim}' \
+             and datname = current_database()"
+        );
+        scene.world.until(Duration::from_secs(15), &seen, 1).await;
+        let to_kill =
+            format!("select (1000 - extract(milliseconds from clock_timestamp())::bigint % 1000 + {step} * 10)");
+        let wait = scene.world.number(&to_kill).await;
+        tokio::time::sleep(Duration::from_millis(wait.unsigned_abs())).await;
+        process.signal(Signal::KILL);
+    }
+    let since = "from hourhand.history where job = 'order-sync'";
+    let ended = scene.world.number(&format!("select count(*) {since} and outcome = 'succeeded'")).await;
+    let enough = format!("select (count(*) >= {ended} + 3)::int::bigint {since} and outcome = 'succeeded'");
+    scene.world.until(Duration::from_secs(45), &enough, 1).await;
+    // Each second from the first success to the last is one success, or counted in a skip; or it is the one under way.
+    let accounts = format!(
+        "select extract(epoch from max(scheduled_for) - min(scheduled_for))::bigint + 1 - count(*) \
+         - (select coalesce(sum(count), 0)::bigint {since} and outcome = 'skipped') \
+         {since} and outcome = 'succeeded'"
+    );
+    assert_eq!(scene.world.number(&accounts).await, 0, "occurrences that are neither run nor counted, or both");
+    let twice = format!(
+        "select count(*) from (select scheduled_for {since} and outcome = 'succeeded' group by 1 having count(*) > 1) t"
+    );
+    assert_eq!(scene.world.number(&twice).await, 0);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "cargo xtask faults"]
 async fn with_holder_and_watcher_killed_a_third_node_takes_over_within_its_next_look() {

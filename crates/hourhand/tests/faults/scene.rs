@@ -51,6 +51,11 @@ impl Scene {
         Child { url: &self.world.database.url(), node, body, book: &self.book }.start()
     }
 
+    /// Starts one whose job is due so often.
+    pub fn start_every(&self, node: &str, body: Body, every: Duration) -> Leashed {
+        Child { url: &self.world.database.url(), node, body, book: &self.book }.start_under(&[], every)
+    }
+
     /// Starts one that keeps its session.
     pub fn start_resident(&self, node: &str, body: Body) -> Leashed {
         Child { url: &self.world.database.url(), node, body, book: &self.book }.start_resident()

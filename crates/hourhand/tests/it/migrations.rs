@@ -20,6 +20,24 @@ async fn twenty_four_migrations_at_once_all_succeed_and_leave_one_version() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_migration_waits_for_another_one_beyond_every_bound_of_its_role() {
+    let world = World::unmigrated().await;
+    let bounds = format!(
+        "alter database {} set statement_timeout = '500ms'; alter database {0} set lock_timeout = '500ms'",
+        world.database.name()
+    );
+    world.eye.batch_execute(&bounds).await.unwrap();
+    world.eye.batch_execute("select pg_advisory_lock(2678981607186244039)").await.unwrap();
+    let url = world.database.url();
+    let migrating = tokio::spawn(async move { hourhand::migrate(&url, "hourhand").await });
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(!migrating.is_finished(), "{:?}", migrating.await);
+    world.eye.batch_execute("select pg_advisory_unlock(2678981607186244039)").await.unwrap();
+    tokio::time::timeout(Duration::from_secs(5), migrating).await.unwrap().unwrap().unwrap();
+    assert_eq!(world.number("select count(*) from hourhand.migration").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_scheduler_changes_no_schema_unless_told_and_runs_as_soon_as_somebody_migrates() {
     let world = World::unmigrated().await;
     let journal = Journal::default();

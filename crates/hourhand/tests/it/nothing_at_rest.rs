@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use hourhand::Schedule;
+use hourhand::{Failure, Job, Schedule, SchedulerBuilder};
 
-use crate::world::{JOB, Journal, World};
+use crate::world::{JOB, Journal, World, daily};
 
 const SESSIONS: &str = "select count(*) from pg_stat_activity where application_name like 'hourhand%' \
                         and datname = current_database()";
@@ -27,6 +27,40 @@ async fn a_node_with_nothing_due_soon_holds_no_connection() {
     tokio::time::sleep(Duration::from_secs(3)).await;
     world.eye.batch_execute("select pg_stat_clear_snapshot()").await.unwrap();
     assert_eq!(world.number(knocks).await, before, "a connection was opened at rest");
+    node.shutdown().await;
+}
+
+/// Twenty of once a day, each busy for half a second.
+fn twenty_jobs(world: &World, node: &str, journal: &Journal) -> SchedulerBuilder {
+    (0..20).fold(world.node(node), |builder, number| {
+        let journal = journal.clone();
+        builder.job(Job::new(format!("job-{number}"), daily(), move |run| {
+            let journal = journal.clone();
+            async move {
+                let _under_way = journal.begin("a", &run);
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                Ok::<_, Failure>(())
+            }
+        }))
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn twenty_jobs_due_together_cost_one_connection_of_the_schedulers() {
+    let world = World::new().await;
+    let journal = Journal::default();
+    twenty_jobs(&world, "0", &journal).start().await.unwrap().shutdown().await;
+    world.until(Duration::from_secs(5), SESSIONS, 0).await;
+    world.age("1 day").await;
+    let node = twenty_jobs(&world, "a", &journal).start().await.unwrap();
+    hourhand_testkit::eventually(Duration::from_secs(20), async || {
+        let sessions = world.number(SESSIONS).await;
+        assert!(sessions <= 1, "{sessions} sessions for twenty jobs");
+        let ended = world.number("select count(*) from hourhand.history where outcome = 'succeeded'").await;
+        if ended == 20 { Ok(()) } else { Err(format!("{ended} of 20")) }
+    })
+    .await;
+    assert!(journal.most_at_once() > 1, "they ran one after another, which shows nothing");
     node.shutdown().await;
 }
 
