@@ -208,6 +208,7 @@ impl Node {
             Event::Triggered { slot, ticket } => self.triggered(now, slot, ticket),
             Event::CancelAsked(key) => self.cancel_asked(now, key),
             Event::Changed(key) => self.changed(key),
+            Event::HintsLost => self.look_at_all(),
             Event::Ordered { slot, order, ticket } => self.ordered(now, Standing { slot, order, ticket }),
             Event::StatusAsked(ticket) => self.status_asked(now, ticket),
             Event::Added { jobs, ticket } => self.added(now, jobs, ticket),

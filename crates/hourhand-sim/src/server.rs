@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use hourhand_core::job::Definition;
 use hourhand_core::outcome::Outcome;
-use hourhand_core::protocol::{Answer, Ordered, Question, TroubleKind};
+use hourhand_core::protocol::{Answer, Order, Ordered, Question, TroubleKind};
 use jiff::{SignedDuration, Timestamp};
 
 pub(crate) use self::fence::{Fenced, IDLE_IN_TRANSACTION, Tx, TxState};
@@ -303,6 +303,7 @@ impl Server {
             Question::Late(late) => Execution::Done(Answer::Late(vec![false; late.len()])),
             Question::Prune => Execution::Done(Answer::Pruned(0)),
             // Nobody orders anything here: pauses and cancels are written by the plan.
+            Question::Order(_, Order::Close { request }) => self.close_request(*request),
             Question::Order(..) => Execution::Done(Answer::Ordered(Ordered::Nothing)),
             Question::Start { starts, alone } => self.start(pid, &jobs, (starts, *alone, &request.seen), at),
             Question::Ping(runs) => self.ping(pid, &jobs, runs),

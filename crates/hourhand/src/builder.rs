@@ -170,7 +170,10 @@ impl SchedulerBuilder {
         self
     }
 
-    /// Keeps the session between runs, so that the next occurrence needs no new connection. Default false: nothing at rest.
+    /// Keeps the session between runs: one connection that listens and sends nothing, so that triggers, cancels and backfills from
+    /// elsewhere arrive at once ([`Operator::trigger`](crate::Operator::trigger)). Default false: nothing at rest; they arrive at the
+    /// next visit, which is made for the next occurrence of any of this node's jobs. With [`Exclusion::Lease`] nobody can listen (behind
+    /// a transaction pooler a LISTEN would be somebody else's): they arrive at the next visit in any case.
     pub fn resident(mut self, resident: bool) -> Self {
         self.resident = resident;
         self

@@ -112,6 +112,7 @@ impl Node {
         }
         self.definition_looked_at(slot, facts);
         self.note_waiting(now, slot, facts);
+        self.close_exhausted(slot, facts);
         let by_hand = self.look_for_tickets(now, slot, facts);
         let life = &self.job(slot).life;
         match life {

@@ -2,10 +2,14 @@
 
 use super::Node;
 use super::life::Life;
+use super::orders::Standing;
 use crate::facts::Facts;
 use crate::job::Starts;
-use crate::protocol::Slot;
+use crate::protocol::{Order, Slot, Ticket};
 use crate::request::Taken;
+
+/// The ticket of what a node orders itself.
+const NOBODY: Ticket = Ticket(0);
 
 impl Node {
     /// What a start of this node may take of the request that a look showed.
@@ -20,6 +24,19 @@ impl Node {
             && job.stuck.is_none()
             && job.unrecorded.is_none();
         facts.request.filter(|_| may)?.next_step(&job.definition.schedule)
+    }
+
+    /// A backfill of which nothing is left (the schedule was changed meanwhile) is closed, or it would keep out the next one.
+    pub(super) fn close_exhausted(&mut self, slot: Slot, facts: &Facts) {
+        let job = self.job(slot);
+        let registers = facts.other.is_none() && job.definition.starts == Starts::BySchedule;
+        let Some(request) = facts.request.filter(|_| registers && !self.shutting_down()) else { return };
+        if request.next_step(&job.definition.schedule).is_none() {
+            let order = Order::Close { request: request.id };
+            if !self.orders.iter().any(|standing| standing.order == order) {
+                self.orders.push_back(Standing { slot, order, ticket: NOBODY });
+            }
+        }
     }
 
     /// Every look brings word of the requests for all jobs of the node, also for those at rest. One that a look at the job itself
@@ -42,7 +59,14 @@ impl Node {
 
     /// A session that is kept to hear of requests has been without ears: whatever was said meanwhile is found by one look.
     pub(super) fn look_after_silence(&mut self) {
-        if !self.settings.resident || self.settings.rowless || self.shutting_down() {
+        if self.settings.resident {
+            self.look_at_all();
+        }
+    }
+
+    /// Anything may have changed.
+    pub(super) fn look_at_all(&mut self) {
+        if self.settings.rowless || self.shutting_down() {
             return;
         }
         for slot in self.slots() {

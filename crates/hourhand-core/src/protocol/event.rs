@@ -62,6 +62,8 @@ pub enum Event {
     CancelAsked(i64),
     /// Something about the job with this key was changed by hand.
     Changed(i64),
+    /// More was said than could be heard: anything may have changed.
+    HintsLost,
     /// Somebody orders something for a job.
     Ordered {
         /// The job.

@@ -179,6 +179,11 @@ pub enum Order {
         /// Who says so.
         actor: Option<String>,
     },
+    /// A backfill has nothing left to run: its schedule was changed meanwhile. Ordered by a node itself.
+    Close {
+        /// The request.
+        request: i64,
+    },
     /// The occurrences of a span are to be run again.
     Backfill {
         /// From this instant.

@@ -21,6 +21,7 @@
 //! | `refused KIND` | the question came to nothing |
 //! | `freed NAME` | another node said that it let the lock go |
 //! | `changed NAME` | somebody said that something about the job was changed by hand |
+//! | `hints-lost` | more was said than could be heard |
 //! | `body NAME HOW`, `body NAME/EPOCH HOW` | a body ended |
 //! | `trigger NAME`, `backfill NAME FROM UNTIL`, `status`, `shutdown` | somebody asks; tickets count from 1 |
 //! | `condition NAME holds`, `condition NAME fails` | the process's own condition is answered |
@@ -271,6 +272,7 @@ impl World {
                 Event::Refused(trouble(rest))
             }
             "freed" => Event::Freed(self.jobs[self.slot(rest).0].key.0),
+            "hints-lost" => Event::HintsLost,
             "changed" => Event::Changed(self.jobs[self.slot(rest).0].key.0),
             "backfill" => self.backfill(rest),
             "body" => self.body(rest),

@@ -1,9 +1,10 @@
 //! What is asked of the fleet: the table `request`, as `request.sql`, `look.sql`, `start.sql` and `settle` touch it.
 
+use hourhand_core::protocol::{Answer, Ordered};
 use hourhand_core::request::{Request, Taken, Wanted};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Note, Server};
+use super::{Execution, Note, Server};
 use crate::bug::Bug;
 use crate::time::At;
 
@@ -74,6 +75,14 @@ impl Server {
         if let (Wanted::Backfill { after, .. }, Some(again)) = (&mut asked.wanted, again) {
             *after = again;
         }
+    }
+
+    /// Nothing is left of it.
+    pub(super) fn close_request(&mut self, id: i64) -> Execution {
+        for asked in self.store.requests.iter_mut().filter(|asked| asked.id == id) {
+            asked.open = false;
+        }
+        Execution::Done(Answer::Ordered(Ordered::Nothing))
     }
 
     /// A run of a backfill died: the third in a row ends it.

@@ -34,6 +34,8 @@ struct Open {
     session: Arc<Session>,
     asking: Option<Asking>,
     notifications: mpsc::Receiver<Notification>,
+    /// The queue of notices was full: some may be missing.
+    overheard: bool,
     driving: JoinHandle<Trouble>,
 }
 
@@ -99,6 +101,7 @@ impl Line {
                 Err(trouble) => Event::Refused(trouble),
             },
             Happened::Notified(notification) => heard(notification.payload()),
+            Happened::HintsLost => Event::HintsLost,
             Happened::Ended(trouble) => {
                 self.state = State::Closed;
                 // Whoever ended it (a server or pooler restarted with other settings) may have put something else between.
@@ -120,6 +123,7 @@ impl Line {
             session: Arc::new(opened.session),
             asking: None,
             notifications: opened.notifications,
+            overheard: false,
             driving: tokio::spawn(opened.driving),
         });
         Event::Connected { server, pid }
@@ -130,6 +134,7 @@ enum Happened {
     Opened(Result<Box<Opened>, Trouble>),
     Answered(Result<Answer, Trouble>),
     Notified(Notification),
+    HintsLost,
     Ended(Trouble),
 }
 
@@ -150,7 +155,14 @@ impl Open {
             ended = &mut self.driving => Happened::Ended(ended.unwrap_or_else(|error| {
                 crate::pg::lost(format!("the session's task ended: {error}"))
             })),
-            Some(notification) = self.notifications.recv() => Happened::Notified(notification),
+            () = std::future::ready(()), if self.overheard && self.notifications.is_empty() => {
+                self.overheard = false;
+                Happened::HintsLost
+            }
+            Some(notification) = self.notifications.recv() => {
+                self.overheard |= self.notifications.capacity() <= 1;
+                Happened::Notified(notification)
+            }
         }
     }
 }

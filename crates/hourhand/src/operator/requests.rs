@@ -21,6 +21,8 @@ const LOOKS: [u64; 14] = [10, 15, 25, 50, 100, 100, 150, 150, 200, 200, 250, 250
 /// A lock that nobody's run explains is looked at again so often: a start or an end may be under way.
 const RECHECKS: u32 = 10;
 const RECHECK_EVERY: Duration = Duration::from_millis(100);
+/// Who waits for the next visit looks so often.
+const TAKEN_LOOK_EVERY: Duration = Duration::from_secs(1);
 /// A request is void after so long, unless it is told.
 const EXPIRES_AFTER: SignedDuration = SignedDuration::from_secs(60 * 60);
 /// The nodes at rest have so long after their visit at the latest.
@@ -52,6 +54,8 @@ pub enum Asked {
     Paused,
     /// It is recorded, and no connected node took it within two seconds: the next visit will.
     Requested {
+        /// Its number: what [`Operator::taken`] asks about.
+        request: i64,
         /// The latest instant of that visit, by the server's clock; none if this version can't read the job's schedule.
         #[cfg_attr(feature = "serde", serde(serialize_with = "crate::json::instant_or_null"))]
         by: Option<Timestamp>,
@@ -80,6 +84,8 @@ enum State {
         node: Option<String>,
     },
     Withdrawn,
+    /// It has expired.
+    Void,
     /// Somebody who asked for the same has taken it back.
     Gone,
 }
@@ -108,6 +114,22 @@ impl Operator {
             };
             if let Some(answer) = self.follow(job, &request, by).await? {
                 return Ok(answer);
+            }
+        }
+    }
+
+    /// Waits until a node has taken what is [requested](Asked::Requested), and answers with the run's epoch, for
+    /// [`Operator::wait`]; none: it was withdrawn, or is void by now. Looks once a second.
+    ///
+    /// # Errors
+    ///
+    /// As [`Operator::status`].
+    pub async fn taken(&self, request: i64) -> Result<Option<i64>, Error> {
+        loop {
+            match self.state(request).await? {
+                State::Taken { epoch, .. } => return Ok(Some(epoch)),
+                State::Withdrawn | State::Void | State::Gone => return Ok(None),
+                State::Open => tokio::time::sleep(TAKEN_LOOK_EVERY).await,
             }
         }
     }
@@ -186,12 +208,12 @@ impl Operator {
             tokio::time::sleep(Duration::from_millis(wait)).await;
             // In this order: a run that it shows before the request is taken is another one.
             let standing = self.standing("trigger", job).await?;
-            match self.state(request).await? {
+            match self.state(request.id).await? {
                 State::Taken { epoch, node } => return Ok(Some(Asked::Started { epoch, node })),
                 State::Withdrawn => return Ok(Some(Asked::Withdrawn)),
                 State::Gone => return Ok(None),
                 State::Open if standing.facts.running => return self.instead(request, running(&standing)).await,
-                State::Open => {}
+                State::Open | State::Void => {}
             }
         }
         let standing = self.standing("trigger", job).await?;
@@ -202,7 +224,7 @@ impl Operator {
         if nobody {
             return self.instead(request, Asked::Nobody).await;
         }
-        Ok(Some(Asked::Requested { by, expires_at: request.expires_at }))
+        Ok(Some(Asked::Requested { request: request.id, by, expires_at: request.expires_at }))
     }
 
     /// Takes the request back and gives this answer, unless a node was quicker.
@@ -211,18 +233,19 @@ impl Operator {
         if !rows.is_empty() {
             return Ok(Some(answer));
         }
-        Ok(match self.state(request).await? {
+        Ok(match self.state(request.id).await? {
             State::Taken { epoch, node } => Some(Asked::Started { epoch, node }),
             State::Withdrawn => Some(Asked::Withdrawn),
-            State::Gone | State::Open => None,
+            State::Gone | State::Open | State::Void => None,
         })
     }
 
-    async fn state(&self, request: &Recorded) -> Result<State, Error> {
-        let rows = self.read("trigger", &self.statements.request_state, &[(&request.id, Type::INT8)]).await?;
+    async fn state(&self, request: i64) -> Result<State, Error> {
+        let rows = self.read("trigger", &self.statements.request_state, &[(&request, Type::INT8)]).await?;
         let Some(row) = rows.first() else { return Ok(State::Gone) };
         let read = || -> Result<State, Trouble> {
             Ok(match (get::<bool>(row, "answered")?, get::<Option<i64>>(row, "epoch")?) {
+                (false, _) if get(row, "void")? => State::Void,
                 (false, _) => State::Open,
                 (true, Some(epoch)) => State::Taken { epoch, node: get(row, "node")? },
                 (true, None) => State::Withdrawn,

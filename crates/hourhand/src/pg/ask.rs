@@ -136,8 +136,8 @@ impl Session {
         let found = names.iter().map(|name| rows.remove(*name).map(|row| looked(&row)).transpose());
         let found = found.collect::<Result<_, _>>()?;
         // Somebody may ask for jobs that this node does not have.
-        let others = rows.iter().filter_map(|(name, row)| Some((catalog.slot(name)?, row)));
-        let requested = others.map(|(slot, row)| Ok((slot, get(row, "request")?))).collect::<Result<_, Trouble>>()?;
+        let requested = catalog.find(&rows).map(|(slot, row)| Ok((slot, get(row, "request")?)));
+        let requested = requested.collect::<Result<_, Trouble>>()?;
         Ok(Answer::Looked { now, facts: found, requested })
     }
 

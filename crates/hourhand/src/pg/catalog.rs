@@ -1,5 +1,6 @@
 //! The jobs of a node, in the columns that statements take.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use hourhand_core::job::{Definition, Starts};
@@ -68,9 +69,10 @@ impl Catalog {
         self.entries[slot.0] = entry;
     }
 
-    /// The slot of a job of this node's.
-    pub(crate) fn slot(&self, name: &str) -> Option<Slot> {
-        self.entries.iter().position(|entry| entry.as_ref().is_some_and(|entry| entry.name == name)).map(Slot)
+    /// Which of these are jobs of this node, in one pass.
+    pub(crate) fn find<'a, T>(&'a self, by_name: &'a HashMap<String, T>) -> impl Iterator<Item = (Slot, &'a T)> {
+        let entries = self.entries.iter().enumerate().filter(|_| !by_name.is_empty());
+        entries.filter_map(|(at, entry)| Some((Slot(at), by_name.get(&entry.as_ref()?.name)?)))
     }
 
     pub(crate) fn names(&self, slots: &[Slot]) -> Vec<&str> {

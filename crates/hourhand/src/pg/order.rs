@@ -41,6 +41,10 @@ impl Session {
                     None => Ordered::Nothing,
                 }
             }
+            Order::Close { request } => {
+                self.rows(&self.statements.close_request, &[(request, Type::INT8)]).await?;
+                Ordered::Nothing
+            }
             Order::Backfill { from, until, runs, actor } => {
                 let (kind, never) = ("backfill", None::<f64>);
                 let params: [Param<'_>; 6] = [

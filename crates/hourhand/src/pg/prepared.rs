@@ -25,6 +25,7 @@ async fn every_statement_prepares_against_the_migrated_schema() {
         &statements.resume,
         &statements.cancel,
         &statements.request,
+        &statements.close_request,
         &statements.start,
         &statements.start_alone,
         &statements.ping,

@@ -92,7 +92,7 @@ async fn with_all_nodes_at_rest_it_is_recorded_until_the_next_visit_and_run_once
     let asked_at = Instant::now();
     let asked = operator.trigger(JOB, None).await.unwrap();
     assert!(asked_at.elapsed() < Duration::from_secs(4), "answered after {:?}", asked_at.elapsed());
-    let Asked::Requested { by: Some(by), expires_at } = asked else { panic!("{asked:?}") };
+    let Asked::Requested { request, by: Some(by), expires_at } = asked else { panic!("{asked:?}") };
     let day = SignedDuration::from_hours(24);
     let now = Timestamp::now();
     assert!(by > now && by <= now + day && by.as_second() % 86_400 == 0, "{by} is not the next occurrence");
@@ -102,11 +102,12 @@ async fn with_all_nodes_at_rest_it_is_recorded_until_the_next_visit_and_run_once
     // A visit: two nodes start at once.
     let journal = Journal::default();
     let node = |name: &'static str| world.node(name).job(journal.job_of(name, daily(), Duration::ZERO));
-    let (a, b) = tokio::join!(node("a").start(), node("b").start());
+    let (a, b, taken) = tokio::join!(node("a").start(), node("b").start(), operator.taken(request));
     world.until(Duration::from_secs(10), MANUAL, 1).await;
     a.unwrap().shutdown().await;
     b.unwrap().shutdown().await;
     assert_eq!((journal.entries().len(), world.number(OPEN).await), (1, 0));
+    assert_eq!(taken.unwrap(), Some(journal.entries()[0].run.epoch()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -141,6 +142,22 @@ async fn a_request_whose_notice_is_lost_is_found_after_a_reconnect() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_notice_that_drowns_among_others_is_made_up_for_by_a_look() {
+    let world = World::new().await;
+    let journal = Journal::default();
+    let job = journal.job_of("a", yearly(), Duration::ZERO);
+    let node = world.node("a").job(job).resident(true).start().await.unwrap();
+    // More than a session keeps, all at once.
+    let drowned = format!(
+        "begin; {UNHEARD}; select pg_notify('hourhand', 'nothing ' || n) from generate_series(1, 5000) n; \
+         select pg_notify('hourhand', 'look ' || key) from hourhand.job; commit"
+    );
+    world.eye.batch_execute(&drowned).await.unwrap();
+    journal.run(1, Duration::from_secs(5)).await;
+    node.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_visit_made_for_one_job_finds_what_is_asked_of_another() {
     let world = World::new().await;
     registered(&world, yearly()).await;
@@ -164,7 +181,8 @@ async fn what_has_expired_is_not_run() {
     registered(&world, daily()).await;
     let operator = operator(&world).await;
     let asked = operator.trigger(JOB, Some(Duration::from_secs(1))).await.unwrap();
-    assert!(matches!(asked, Asked::Requested { .. }), "{asked:?}");
+    let Asked::Requested { request, .. } = asked else { panic!("{asked:?}") };
+    assert_eq!(operator.taken(request).await.unwrap(), None);
     let journal = Journal::default();
     let node = world.node("a").job(journal.job_of("a", daily(), Duration::ZERO)).resident(true).start().await.unwrap();
     // Asked anew it is run, once.

@@ -49,6 +49,7 @@ impl World {
             ("blocker", Question::Unblock(_)) => Answer::Blocker(parts(rest).map(|part| self.obstacle(part).1).next()),
             ("backfilling", Question::Order(..)) => Answer::Ordered(Ordered::Backfilling(rest.parse().unwrap())),
             ("late", Question::Late(late)) => Answer::Late(vec![rest == "first"; late.len()]),
+            ("done", Question::Order(..)) => Answer::Ordered(Ordered::Nothing),
             ("pruned", Question::Prune) => Answer::Pruned(rest.parse().unwrap()),
             ("passed-over", Question::PassOver { .. }) => Answer::PassedOver(rest != "not"),
             ("unlocked", Question::Unlock(_) | Question::UnlockWatches(_)) => Answer::Unlocked(rest != "not-ours"),
