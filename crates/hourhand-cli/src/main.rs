@@ -4,7 +4,6 @@
 //! What they share: [`globals`] (what may be said with every one of them), [`output`] (the only room that writes to standard
 //! output), [`refusal`] (what an exit status means).
 
-#[allow(dead_code, reason = "the sidecar, which runs commands, comes next")]
 mod child;
 mod command;
 mod config;
@@ -12,6 +11,7 @@ mod exec;
 #[allow(dead_code, reason = "the sidecar and the operator's commands, which need the rest, come next")]
 mod globals;
 mod guardian;
+mod init;
 mod logging;
 mod near;
 mod operator;
@@ -34,6 +34,9 @@ fn main() -> ExitCode {
         return code;
     }
     secret::leave_the_process_list();
+    if let Some(code) = init::if_first() {
+        return code;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return refusal::command_line(&error),

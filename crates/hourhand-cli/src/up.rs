@@ -14,6 +14,7 @@ mod body;
 mod call;
 mod connection;
 mod listen;
+mod manager;
 mod metrics;
 mod reload;
 mod settings;
@@ -69,14 +70,23 @@ async fn until_told_to_stop(orders: &Orders, config: Config, settings: Settings)
         Some(address) => Some(listen::start(address, (current.subscribe(), stopping.clone(), gone.clone())).await?),
         None => None,
     };
+    let living = manager::say_that_we_live(current.subscribe());
     let mut sidecar = Sidecar::start(orders.clone(), (config, settings), current, stopping.clone()).await?;
+    manager::ready();
+    let living = tokio::spawn(living);
     loop {
         tokio::select! {
             () = stopping.cancelled() => break,
-            () = signals.hangup() => sidecar.reload().await,
+            () = signals.hangup() => {
+                manager::reloading();
+                sidecar.reload().await;
+                manager::ready();
+            }
         }
     }
+    manager::stopping();
     sidecar.shut_down().await;
+    living.abort();
     gone.cancel();
     if let Some(listening) = listening {
         listening.ended().await;

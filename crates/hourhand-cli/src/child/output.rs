@@ -110,7 +110,7 @@ pub(super) fn marked(job: &str, kept: &Kept) -> Result<(Outside, Copies)> {
         Ok(writing.into())
     };
     let streams = [std::fs::File::open("/dev/null")?.into(), open(Sink::Output)?, open(Sink::Error)?];
-    Ok((Outside { streams, terminal: None, on_record: true }, Copies(copies)))
+    Ok((Outside { streams, terminal: None, on_record: true, notifies: false }, Copies(copies)))
 }
 
 /// For one command on its own: what it writes passes through as it is. What goes to a terminal or a file is its own affair; what goes
@@ -132,7 +132,10 @@ pub(crate) fn passed_through(terminal: Option<i32>, kept: Option<&Kept>) -> Resu
     let same = are_same(&output, &error);
     let output = pass(output, Sink::Output)?;
     let error = if same { output.try_clone()? } else { pass(error, Sink::Error)? };
-    Ok((Outside { streams: [input, output, error], terminal, on_record: kept.is_some() }, Copies(copies)))
+    Ok((
+        Outside { streams: [input, output, error], terminal, on_record: kept.is_some(), notifies: true },
+        Copies(copies),
+    ))
 }
 
 fn is_passed_on(descriptor: &OwnedFd) -> bool {

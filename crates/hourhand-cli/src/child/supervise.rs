@@ -37,6 +37,8 @@ pub(crate) struct Outside {
     pub(crate) terminal: Option<i32>,
     /// Its run is on record: it has an epoch and a window.
     pub(crate) on_record: bool,
+    /// It may speak to the service manager in our place.
+    pub(crate) notifies: bool,
 }
 
 /// Runs a command under a guardian until nothing of it is left. `signals` are passed on to it.
@@ -204,6 +206,9 @@ fn spawn(
     let mut guardian = tokio::process::Command::new(this_program()?);
     guardian.arg0("hourhand").arg(GUARDIAN).args(brief.to_args()).args(&command.argv);
     guardian.envs(command.env.iter().map(|(name, value)| (name, value))).envs(told).env(MARK, mark);
+    if !outside.notifies {
+        guardian.env_remove("NOTIFY_SOCKET").env_remove("WATCHDOG_USEC").env_remove("WATCHDOG_PID");
+    }
     if let Some(dir) = &command.dir {
         guardian.current_dir(dir);
     }
