@@ -230,7 +230,7 @@ impl SchedulerBuilder {
     /// Starts the scheduler, and waits for its first visit to the database (some seconds at most).
     ///
     /// With the database away, or its schema not migrated, it starts all the same, says so once, and goes on trying: a service
-    /// must come up without its scheduler.
+    /// must come up without its scheduler. Whoever drops the future before it is done has no scheduler: what was begun ends.
     ///
     /// # Errors
     ///
@@ -249,15 +249,16 @@ impl SchedulerBuilder {
         let unscheduled = unscheduled.map(|job| format!("job {job:?} has no schedule: it is for run_once()"));
         self.complaints.extend(unscheduled);
         let (scheduler, first_visit) = self.launch()?;
+        let unclaimed = Unclaimed(Some(scheduler));
         match first_visit.await {
             Ok(Err(trouble)) => match unservable(&trouble) {
                 Some(error) => {
-                    scheduler.shutdown().await;
+                    unclaimed.claim().shutdown().await;
                     Err(error)
                 }
-                None => Ok(scheduler),
+                None => Ok(unclaimed.claim()),
             },
-            Ok(Ok(())) | Err(_) => Ok(scheduler),
+            Ok(Ok(())) | Err(_) => Ok(unclaimed.claim()),
         }
     }
 
@@ -402,6 +403,23 @@ pub(crate) fn unservable(trouble: &FirstTrouble) -> Option<Error> {
             "the scheduler's session is shared with others: give a direct URL (session_url)".to_owned(),
         ])),
         FirstTrouble::OtherKey(job) => Some(Error::config(vec![other_key(&job)])),
+    }
+}
+
+/// A scheduler that its starter has not got yet. If the starter gives up waiting, nobody could ever end it: then it ends by itself.
+struct Unclaimed(Option<Scheduler>);
+
+impl Unclaimed {
+    fn claim(mut self) -> Scheduler {
+        self.0.take().unwrap_or_else(|| unreachable!("claimed by value, once"))
+    }
+}
+
+impl Drop for Unclaimed {
+    fn drop(&mut self) {
+        if let Some(scheduler) = self.0.take() {
+            scheduler.begin_shutdown();
+        }
     }
 }
 

@@ -285,11 +285,18 @@ impl Scheduler {
     /// due at once on another node. Returns when all of that is done and the session is closed. Asking again waits for the
     /// same end.
     pub async fn shutdown(&self) {
+        self.begin_shutdown();
         let Some(handle) = &self.0 else { return };
-        // The loop may have ended already.
-        let _ = handle.commands.send(Command::Shutdown);
         let mut ended = handle.ended.clone();
         let _ = ended.wait_for(|ended| *ended).await;
+    }
+
+    /// The same, without waiting for it.
+    pub(crate) fn begin_shutdown(&self) {
+        if let Some(handle) = &self.0 {
+            // The loop may have ended already.
+            let _ = handle.commands.send(Command::Shutdown);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod world;
 mod acquisition_in_doubt;
 mod backfills;
 mod bodies_that_misbehave;
+mod callers_that_give_up;
 mod cancel_matrix;
 mod catch_up;
 mod catch_up_and_overlap;
