@@ -24,6 +24,8 @@ mod text;
 mod tls;
 mod trouble;
 pub(crate) mod tstz;
+#[cfg(test)]
+mod windows_leave_no_gap;
 
 pub(crate) use ask::Param;
 pub(crate) use catalog::{Catalog, Entry};
