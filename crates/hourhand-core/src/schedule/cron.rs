@@ -5,6 +5,7 @@ pub(crate) mod expression;
 pub(crate) mod field;
 mod item;
 mod lint;
+pub(crate) mod shared;
 mod words;
 
 use jiff::tz::TimeZone;

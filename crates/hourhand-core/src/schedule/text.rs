@@ -4,12 +4,11 @@
 //! A text is bounded, because it is shown in errors, logs and tables.
 
 use std::fmt;
-use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::Rule;
-use super::cron::CronRule;
+use super::cron::shared;
 use super::error::{Fault, Meant, ScheduleError};
 use super::every::Every;
 
@@ -34,7 +33,7 @@ pub(super) fn read(text: &str) -> Result<Rule, ScheduleError> {
 /// Reads a cron expression.
 pub(super) fn cron(text: &str) -> Result<Rule, ScheduleError> {
     bounded(text)?;
-    CronRule::read(text).map(|cron| Rule::Cron(Arc::new(cron))).map_err(|fault| fault.of(text))
+    shared::rule(text).map(Rule::Cron).map_err(|fault| fault.of(text))
 }
 
 /// Refuses what is too long to be shown in an error.

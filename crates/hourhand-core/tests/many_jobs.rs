@@ -1,0 +1,119 @@
+//! A node with ten thousand jobs wakes for those that are due, and is small.
+
+use std::time::{Duration, Instant};
+
+use hourhand_core::facts::Facts;
+use hourhand_core::job::Definition;
+use hourhand_core::key::Key;
+use hourhand_core::name::JobName;
+use hourhand_core::node::{Exclusion, Node, Settings};
+use hourhand_core::protocol::{Action, Answer, Event, Question};
+use hourhand_core::schedule::Schedule;
+use hourhand_core::time::{Mono, Now};
+use jiff::{SignedDuration, Timestamp};
+
+fn midnight() -> Timestamp {
+    "2026-03-02T00:00:00Z".parse().unwrap()
+}
+
+fn at(length: Duration) -> Now {
+    Now { mono: Mono(length), wall: midnight() + SignedDuration::try_from(length).unwrap() }
+}
+
+/// One job for each tenant, once a day at 01:00, 02:00, …: equal expressions are worked out once.
+fn definitions(count: usize) -> Vec<Definition> {
+    let define = |tenant: usize| {
+        let name = JobName::parse(&format!("order-sync:{tenant}")).unwrap();
+        let schedule = Schedule::cron(&format!("0 {} * * *", 1 + tenant % 20));
+        Definition::new(name.clone(), Key::of(None, &name), schedule)
+    };
+    (0..count).map(define).collect()
+}
+
+/// A node after its first visit, with all its jobs at rest.
+fn at_rest(count: usize) -> Node {
+    let settings = Settings {
+        ttl: Duration::from_secs(15),
+        start_delay: Duration::ZERO,
+        linger: Duration::from_secs(60),
+        resident: true,
+        migrate: false,
+        shutdown_grace: Duration::from_secs(20),
+        runs_max: usize::MAX,
+        exclusion: Exclusion::Session,
+        rowless: false,
+        prune_interval: Duration::MAX,
+        seed: 1,
+    };
+    let now = at(Duration::ZERO);
+    let mut node = Node::new(settings, definitions(count), now);
+    let mut event = Some(Event::Woke);
+    while let Some(happened) = event.take() {
+        for action in node.step(now, happened) {
+            event = match action {
+                Action::Connect { .. } => Some(Event::Connected { server: midnight(), pid: 1 }),
+                Action::Ask(Question::Register { .. }) => Some(Event::Answered(Answer::Registered(Vec::new()))),
+                Action::Ask(Question::Look(slots)) => Some(Event::Answered(Answer::Looked {
+                    now: Some(midnight()),
+                    facts: slots.iter().map(|_| Some(Facts::registered(midnight()))).collect(),
+                    requested: Vec::new(),
+                })),
+                _ => event,
+            };
+        }
+    }
+    node
+}
+
+/// How long one wake-up takes that finds nothing due, with the question how long to sleep.
+fn wake_up(node: &mut Node) -> Duration {
+    let tries = 2000;
+    let began = Instant::now();
+    for millis in 0..tries {
+        let now = at(Duration::from_millis(1000 + u64::from(millis)));
+        assert!(node.step(now, Event::Woke).is_empty());
+        assert!(node.wakes_in(now) > Duration::ZERO);
+    }
+    began.elapsed() / tries
+}
+
+#[test]
+fn a_wake_up_costs_the_same_with_ten_thousand_jobs_at_rest_as_with_ten() {
+    let (mut few, mut many) = (at_rest(10), at_rest(10_000));
+    let (of_few, of_many) = (wake_up(&mut few), wake_up(&mut many));
+    println!("a wake-up: {of_few:?} with 10 jobs at rest, {of_many:?} with 10,000");
+    assert!(of_many < 50 * of_few + Duration::from_micros(20), "{of_few:?} with 10 jobs, {of_many:?} with 10,000");
+}
+
+#[test]
+fn the_jobs_that_are_due_are_looked_at_and_no_others() {
+    let mut node = at_rest(10_000);
+    // 01:00 is the time of every 20th.
+    let now = at(Duration::from_secs(3600));
+    let actions = node.step(now, Event::Woke);
+    let looked: Vec<usize> = actions
+        .iter()
+        .flat_map(|action| match action {
+            Action::Ask(Question::Look(slots)) => slots.iter().map(|slot| slot.0).collect(),
+            _ => Vec::new(),
+        })
+        .collect();
+    assert_eq!(looked, (0..10_000).step_by(20).collect::<Vec<_>>());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ten_thousand_jobs_take_less_than_sixteen_mebibytes() {
+    let resident = || {
+        let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+        pages.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096
+    };
+    // What the first jobs bring along once: the zone's rules, the allocator's room.
+    let first = at_rest(100);
+    let before = resident();
+    let node = at_rest(10_000);
+    let taken = resident() - before;
+    println!("10,000 jobs take {} KiB", taken / 1024);
+    assert!(taken < 16 * 1024 * 1024, "{} KiB", taken / 1024);
+    drop((first, node));
+}
