@@ -1,12 +1,14 @@
 //! A command and everything it has started end with the lock that they run under, whatever becomes of those who watch over them.
 
 use std::fs;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use hourhand_testkit::Signal;
 use rustix::process::{Pid, kill_process};
 
-use crate::scene::{DEAF_FAMILY, Scene, gone, lives, wait_until};
+use crate::command::hourhand;
+use crate::scene::{DEAF_FAMILY, Scene, Started, gone, lives, wait_until};
 
 const SHORT: [&str; 3] = ["family", "--ttl", "5s"];
 
@@ -125,4 +127,44 @@ async fn nobody_else_is_ended_with_it() {
     assert!(bystander.try_wait().unwrap().is_none());
     bystander.kill().unwrap();
     bystander.wait().unwrap();
+}
+
+/// A sidecar with one command, this family, which it has started.
+fn sidecar(scene: &Scene) -> Started {
+    let job = format!("schedule = \"* * * * * *\"\ncommand = [\"sh\", \"-c\", {DEAF_FAMILY:?}]\n");
+    let file = scene.path("hourhand.toml");
+    let dir = scene.path("").display().to_string();
+    fs::write(&file, format!("ttl = \"5s\"\n[job.family]\ndir = {dir:?}\n{job}")).unwrap();
+    let mut up = hourhand(["up", "-c", file.to_str().unwrap()]);
+    let up = up.env("HOURHAND_DATABASE_URL", scene.url()).stdout(Stdio::null()).stderr(Stdio::null());
+    let up = Started(up.spawn().unwrap());
+    wait_until("the family is there", Duration::from_secs(20), || scene.path("ready").exists());
+    up
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kill_9_of_a_sidecar_ends_its_commands_families_within_2_s() {
+    let scene = Scene::new().await;
+    let up = sidecar(&scene);
+    let pids = scene.pids();
+    assert_eq!(pids.len(), 2, "{pids:?}");
+    up.signal(Signal::KILL);
+    let took = gone(&pids, Duration::from_secs(5));
+    println!("gone {took:?} after kill -9");
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frozen_sidecar_loses_its_commands_families_before_the_server_lets_go_of_the_lock() {
+    let scene = Scene::new().await;
+    let up = sidecar(&scene);
+    let pids = scene.pids();
+    let frozen = Instant::now();
+    up.signal(Signal::STOP);
+    gone(&pids, Duration::from_secs(10));
+    println!("gone {:?} after SIGSTOP", frozen.elapsed());
+    assert!(frozen.elapsed() < Duration::from_secs(5), "ttl is 5 s: {:?}", frozen.elapsed());
+    let held = "select count(*)::text from pg_locks where locktype = 'advisory' and database = \
+         (select oid from pg_database where datname = current_database()) and objsubid = 1";
+    assert_eq!(scene.text(held).await, "1", "the frozen sidecar's session has its lock still");
 }

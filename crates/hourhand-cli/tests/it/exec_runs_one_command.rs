@@ -1,5 +1,6 @@
 //! `hourhand exec`: the exit statuses that scripts rely on, and what is on record afterwards.
 
+use std::fs;
 use std::io::Write as _;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -64,7 +65,7 @@ async fn whoever_finds_the_lock_taken_runs_nothing_and_says_so_or_waits_for_it()
     }
     assert_eq!(scene.say(&["another"], "exit 4").code, 4, "another name is another lock");
     let waiting = scene.exec(&["report", "--wait", "20s"], "echo at last").stdout(Stdio::piped()).spawn().unwrap();
-    std::fs::write(scene.path("go"), "").unwrap();
+    fs::write(scene.path("go"), "").unwrap();
     let waited = tokio::task::block_in_place(|| waiting.wait_with_output()).unwrap();
     assert_eq!(String::from_utf8(waited.stdout).unwrap(), "at last\n");
     assert!(first.wait(Duration::from_secs(5)).success());
@@ -160,7 +161,7 @@ async fn the_runs_facts_are_in_the_environment_and_the_database_only_if_its_user
     let mut exec = scene.exec(&["sync", "--if-due", "@yearly"], script);
     exec.env("TRACEPARENT", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
     let url = scene.path("url");
-    std::fs::write(&url, scene.url()).unwrap();
+    fs::write(&url, scene.url()).unwrap();
     exec.env_remove("HOURHAND_DATABASE_URL").arg("ignored");
     let mut words: Vec<std::ffi::OsString> = exec.get_args().map(std::ffi::OsStr::to_owned).collect();
     words.insert(0, format!("--database=file:{}", url.display()).into());
@@ -192,8 +193,34 @@ async fn signals_are_passed_on_and_a_command_that_ends_well_on_sigterm_has_not_d
     assert_eq!(exec.wait(Duration::from_secs(5)).code(), Some(0), "the status is the command's own");
     assert_eq!(scene.read("heard"), "one\nterm\n");
     assert_eq!(scene.text("select outcome from hourhand.history").await, "failed");
-    std::fs::remove_file(scene.path("ready")).unwrap();
+    fs::remove_file(scene.path("ready")).unwrap();
     let mut plain = scene.start(&["sync"], "touch ready; exec sleep 60");
     plain.signal(Signal::TERM);
     assert_eq!(plain.wait(Duration::from_secs(5)).code(), Some(128 + 15));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancel_from_elsewhere_stops_the_command() {
+    let scene = Scene::new().await;
+    let mut exec = scene.start(&["report"], "touch ready; exec sleep 60");
+    let mut cancel = crate::command::hourhand(["cancel", "report"]);
+    tokio::task::block_in_place(|| run(cancel.env("HOURHAND_DATABASE_URL", scene.url()))).done();
+    assert_eq!(exec.wait(Duration::from_secs(10)).code(), Some(128 + 15));
+    assert_eq!(scene.text("select outcome from hourhand.history").await, "cancelled");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_paused_job_is_not_run_and_neither_is_one_in_whose_way_a_lease_stands() {
+    let scene = Scene::new().await;
+    assert_eq!(scene.say(&["report", "--exclusion", "lease"], "echo leased").out, "leased\n");
+    let mut holder =
+        scene.start(&["report", "--exclusion", "lease"], "touch ready; until test -e go; do sleep 0.1; done");
+    assert_eq!(scene.say(&["report", "--conflict-exit-code", "17"], "echo never").code, 17);
+    fs::write(scene.path("go"), "").unwrap();
+    assert!(holder.wait(Duration::from_secs(10)).success());
+    let mut pause = crate::command::hourhand(["pause", "report"]);
+    tokio::task::block_in_place(|| run(pause.env("HOURHAND_DATABASE_URL", scene.url()))).done();
+    let said = scene.say(&["report"], "echo never");
+    assert_eq!((said.code, said.out.as_str()), (0, ""), "{said:?}");
+    assert!(said.err.contains("paused"), "{said:?}");
 }

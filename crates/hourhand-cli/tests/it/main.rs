@@ -12,6 +12,7 @@ mod exec_on_a_terminal;
 mod exec_runs_one_command;
 mod exit_status;
 mod first_process_and_service_manager;
+mod guide_to_exec;
 mod json_is_a_promise;
 mod locks_of_everybody;
 mod migrations;
