@@ -34,6 +34,7 @@ mod seen_from_outside;
 mod sessions_lost;
 mod shutdown;
 mod starting;
+mod statements_are_counted;
 mod status;
 mod takeover_after_death;
 mod trust_told;
