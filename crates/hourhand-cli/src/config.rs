@@ -19,7 +19,7 @@ use toml::de::DeTable;
 pub(crate) use job::JobConfig;
 pub(crate) use text::Secret;
 pub(crate) use top::{Top, address};
-pub(crate) use work::{CommandWork, Endpoint, Work};
+pub(crate) use work::{CommandWork, Endpoint, Hooks, Work};
 
 use section::{Reader, Section};
 use source::{Complaint, Source};

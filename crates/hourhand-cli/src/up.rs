@@ -13,6 +13,7 @@
 mod body;
 mod call;
 mod connection;
+mod hooks;
 mod listen;
 mod manager;
 mod metrics;

@@ -87,6 +87,8 @@ pub struct Definition {
     pub conditional: bool,
     /// The process wants to hear of occurrences that wait too long. Not part of what is registered.
     pub tells_late: bool,
+    /// The process wants to hear of each success. Not part of what is registered.
+    pub tells_success: bool,
 }
 
 impl Definition {
@@ -114,6 +116,7 @@ impl Definition {
             retention: SignedDuration::from_hours(14 * 24),
             conditional: false,
             tells_late: false,
+            tells_success: false,
         }
     }
 

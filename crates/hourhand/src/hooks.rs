@@ -16,6 +16,7 @@ pub(crate) type Condition = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = bool> + 
 /// The hooks of a job, and its condition.
 #[derive(Clone, Default)]
 pub(crate) struct Hooks {
+    pub(crate) success: Option<Hook>,
     failure: Option<Hook>,
     recovery: Option<Hook>,
     pub(crate) late: Option<Hook>,
@@ -25,6 +26,7 @@ pub(crate) struct Hooks {
 impl Hooks {
     pub(crate) fn of(&self, what: What) -> Option<&Hook> {
         match what {
+            What::Success => self.success.as_ref(),
             What::Failure => self.failure.as_ref(),
             What::Recovery => self.recovery.as_ref(),
             What::Late => self.late.as_ref(),
@@ -66,6 +68,16 @@ impl JobEvent {
 /// runtime, beside the scheduler: it has 10 s and is then dropped, and a panic is caught; either is said once. What a
 /// process is told is lost if it dies at that moment: history is the record, a hook is a call.
 impl Job {
+    /// Called for each run that succeeded: for a dead man's switch, which raises the alarm when it is not pinged.
+    pub fn on_success<F, Fut>(mut self, hook: F) -> Job
+    where
+        F: Fn(JobEvent) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.hooks.success = Some(boxed(hook));
+        self
+    }
+
     /// Called for each run that failed, panicked or took too long, also if it will be tried again
     /// ([`JobEvent::retried`]), and for an occurrence that was given up because its holders died.
     pub fn on_failure<F, Fut>(mut self, hook: F) -> Job

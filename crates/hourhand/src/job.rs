@@ -304,6 +304,7 @@ impl Job {
             abandon_after: policies.abandon_after.unwrap_or(defaults.abandon_after),
             conditional: self.hooks.condition.is_some(),
             tells_late: self.hooks.late.is_some(),
+            tells_success: self.hooks.success.is_some(),
             retry: policies.retry.unwrap_or(defaults.retry),
             completes: policies.completes,
             retention: policies.retention.unwrap_or(defaults.retention),

@@ -34,7 +34,8 @@ struct Policies {
 type TellLength = fn(Job, SignedDuration) -> Job;
 
 /// The policies that are a length of time, and how the library is told.
-const LENGTHS: [(&str, TellLength); 9] = [
+const LENGTHS: [(&str, TellLength); 11] = [
+    ("abandon_after", Job::abandon_after::<SignedDuration>),
     ("catch_up_window", Job::catch_up_window::<SignedDuration>),
     ("deadline", Job::deadline::<SignedDuration>),
     ("jitter", Job::jitter::<SignedDuration>),
@@ -44,6 +45,7 @@ const LENGTHS: [(&str, TellLength); 9] = [
     ("timeout", Job::timeout::<SignedDuration>),
     ("stop_grace", Job::stop_grace::<SignedDuration>),
     ("retention", Job::retention::<SignedDuration>),
+    ("warn_after", Job::warn_after::<SignedDuration>),
 ];
 
 const OVERLAPS: [(&str, Overlap); 2] = [("skip", Overlap::Skip), ("buffer_one", Overlap::BufferOne)];
@@ -158,6 +160,7 @@ fn retry(section: &Section<'_>) -> Option<Retry> {
     let retry = section.table("retry", wanted)?;
     let (attempts, backoff) = (retry.number("attempts", 1..=1_000_000), retry.length("backoff"));
     let (factor, most) = (retry.number("factor", 1..=100), retry.length("backoff_max"));
+    let jitter = retry.length("jitter").unwrap_or(SignedDuration::ZERO);
     if attempts.is_none() && retry.entry("attempts").is_none() {
         retry.complain(retry.at.clone(), "there is no number of attempts", Some(wanted));
     }
@@ -168,5 +171,6 @@ fn retry(section: &Section<'_>) -> Option<Retry> {
     let grows = most.is_some() || factor.is_some_and(|factor| factor > 1);
     retry.finish();
     let growing = Retry::exponential(attempts?, backoff, most.unwrap_or(SignedDuration::from_hours(1)).max(backoff));
-    Some(if grows { Retry { factor: factor.unwrap_or(2), ..growing } } else { Retry::fixed(attempts?, backoff) })
+    let retry = if grows { Retry { factor: factor.unwrap_or(2), ..growing } } else { Retry::fixed(attempts?, backoff) };
+    Some(retry.jitter(jitter))
 }

@@ -6,11 +6,16 @@ use hourhand::{Failure, Job, Run};
 use http::header::{HeaderName, HeaderValue};
 
 use super::call::{self, Answered};
+use super::hooks;
 use crate::child;
 use crate::config::{CommandWork, Endpoint, JobConfig, Work};
 
 /// The job as the library runs it.
 pub(super) fn job(config: &JobConfig) -> Job {
+    hooks::attach(with_body(config), &config.hooks)
+}
+
+fn with_body(config: &JobConfig) -> Job {
     match &config.work {
         Work::Command(work) => {
             let command = Arc::new(command(&config.name, work));

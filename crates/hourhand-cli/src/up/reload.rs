@@ -5,8 +5,9 @@
 //! grace first.
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
-use hourhand::{Job, Scheduler};
+use hourhand::{Job, Scheduler, SchedulerBuilder};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
@@ -26,6 +27,8 @@ pub(super) struct Sidecar {
     stopping: CancellationToken,
     /// Changed jobs that wait for the end of a run of what they were.
     coming: HashMap<String, JoinHandle<()>>,
+    /// When the process began.
+    born: Instant,
 }
 
 /// How a changed file differs from what runs.
@@ -45,11 +48,13 @@ impl Sidecar {
         stopping: CancellationToken,
     ) -> Result<Sidecar, Refusal> {
         let (config, settings) = file;
-        let scheduler = scheduler(&config, &settings, (orders.migrate, &stopping)).await?;
+        let born = Instant::now();
+        let builder = settings.builder(Duration::ZERO).migrate(orders.migrate);
+        let scheduler = scheduler(builder, (&config, &settings), &stopping).await?;
         current.send_replace(Some(scheduler.clone()));
         info!(jobs = config.jobs.len(), "up");
         config.jobs.iter().for_each(say_notes);
-        Ok(Sidecar { orders, config, settings, scheduler, current, stopping, coming: HashMap::new() })
+        Ok(Sidecar { orders, config, settings, scheduler, current, stopping, coming: HashMap::new(), born })
     }
 
     /// Reads the file again.
@@ -114,22 +119,25 @@ impl Sidecar {
         self.stop_coming();
         self.current.send_replace(None);
         self.scheduler.shutdown().await;
-        let stops = (self.orders.migrate, &self.stopping);
-        let started = scheduler(&config, &settings, stops).await;
-        match started {
+        match self.scheduler_of(&config, &settings).await {
             Ok(scheduler) => {
                 (self.scheduler, self.config, self.settings) = (scheduler, config, settings);
                 info!(jobs = self.config.jobs.len(), "the configuration is taken up");
             }
             Err(refusal) => {
                 error!("the changed configuration is refused, what ran starts again:\n{refusal}");
-                match scheduler(&self.config, &self.settings, stops).await {
+                match self.scheduler_of(&self.config, &self.settings).await {
                     Ok(scheduler) => self.scheduler = scheduler,
                     Err(refusal) => error!("what ran before does not start again:\n{refusal}"),
                 }
             }
         }
         self.current.send_replace(Some(self.scheduler.clone()));
+    }
+
+    async fn scheduler_of(&self, config: &Config, settings: &Settings) -> Result<Scheduler, Refusal> {
+        let builder = settings.builder(self.born.elapsed()).migrate(self.orders.migrate);
+        scheduler(builder, (config, settings), &self.stopping).await
     }
 
     fn stop_coming(&mut self) {
@@ -145,12 +153,12 @@ impl Sidecar {
 }
 
 async fn scheduler(
-    config: &Config,
-    settings: &Settings,
-    (migrate, stopping): (bool, &CancellationToken),
+    builder: SchedulerBuilder,
+    (config, settings): (&Config, &Settings),
+    stopping: &CancellationToken,
 ) -> Result<Scheduler, Refusal> {
     let jobs: Vec<Job> = config.jobs.iter().map(body::job).collect();
-    let builder = settings.builder().migrate(migrate).shutdown_on(stopping.clone().cancelled_owned());
+    let builder = builder.shutdown_on(stopping.clone().cancelled_owned());
     let started = jobs.into_iter().fold(builder, |builder, job| builder.job(job)).start().await;
     started.map_err(|error| {
         let text = error.to_string();

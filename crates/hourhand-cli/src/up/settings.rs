@@ -1,6 +1,7 @@
 //! What holds for the whole process: the command line before the file, the file before the environment.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use hourhand::{Exclusion, Scheduler, SchedulerBuilder};
 
@@ -56,7 +57,8 @@ impl Settings {
         if self.session_url.is_some() { "session_url" } else { "database_url" }
     }
 
-    pub(super) fn builder(&self) -> SchedulerBuilder {
+    /// A scheduler in a process of this age: what is left of the start delay is the new one's.
+    pub(super) fn builder(&self, age: Duration) -> SchedulerBuilder {
         let top = &self.top;
         let mut builder = Scheduler::builder(self.database_url.reveal())
             .schema(&self.schema)
@@ -72,7 +74,7 @@ impl Settings {
             builder = builder.ttl(ttl);
         }
         if let Some(delay) = top.start_delay {
-            builder = builder.start_delay(delay);
+            builder = builder.start_delay(Duration::try_from(delay).unwrap_or_default().saturating_sub(age));
         }
         if let Some(grace) = top.shutdown_grace {
             builder = builder.shutdown_grace(grace);

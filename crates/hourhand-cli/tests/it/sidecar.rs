@@ -2,6 +2,7 @@
 
 mod database_away;
 mod health_and_metrics;
+mod hooks;
 mod http_calls;
 mod over_tls;
 mod reloads;
@@ -64,6 +65,16 @@ impl World {
             if number >= wanted { Ok(()) } else { Err(format!("{number} instead of {wanted} by {query}")) }
         })
         .await;
+    }
+
+    /// A day passes, and somebody else (the eye) holds the job's lock.
+    pub async fn become_overdue(&self, job: &str) {
+        let past = format!(
+            "update hourhand.job set handled_until = handled_until - interval '1 day'; \
+             update hourhand.definition set counts_from = counts_from - interval '1 day'; \
+             select pg_advisory_lock(hourhand.key('{job}'))"
+        );
+        self.eye.batch_execute(&past).await.unwrap();
     }
 
     /// Waits for a job's first recorded end; its outcome, message and output.

@@ -31,13 +31,10 @@ impl Node {
             _ => job.unrecorded.as_ref().filter(|ending| ending.epoch == end.epoch),
         };
         let Some((occurrence, before)) = ending.map(|ending| (ending.occurrence, ending.failures)) else { return };
-        let (what, failures) = match Outcome::parse(outcome) {
-            Some(outcome) if outcome.is_failure() => (What::Failure, before + 1),
-            Some(Outcome::Succeeded) if before > 0 => (What::Recovery, before),
-            Some(_) | None => return,
-        };
-        let failed = what == What::Failure;
-        let happened = Happened {
+        let tells_success = job.definition.tells_success;
+        let failed = Outcome::parse(outcome).is_some_and(Outcome::is_failure);
+        let succeeded = Outcome::parse(outcome) == Some(Outcome::Succeeded);
+        let told = |what, failures| Happened {
             what,
             epoch: Some(end.epoch),
             outcome: Some(outcome.to_owned()),
@@ -47,7 +44,14 @@ impl Node {
             failures,
             retried: failed && !end.verdict.handled,
         };
-        self.act(Action::Tell(end.slot, happened));
+        let all = [
+            failed.then(|| told(What::Failure, before + 1)),
+            (succeeded && before > 0).then(|| told(What::Recovery, before)),
+            (succeeded && tells_success).then(|| told(What::Success, before)),
+        ];
+        for happened in all.into_iter().flatten() {
+            self.act(Action::Tell(end.slot, happened));
+        }
     }
 
     /// The holders of an occurrence died so often that it is handled as failed.

@@ -142,6 +142,8 @@ pub struct Happened {
 pub enum What {
     /// A run failed, panicked or took too long, or its holders died.
     Failure,
+    /// A run succeeded.
+    Success,
     /// The first success after failures.
     Recovery,
     /// An occurrence waits longer than it should.

@@ -13,7 +13,7 @@ pub(super) fn say(notice: Notice, catalog: &Catalog) {
     match notice {
         Notice::Unavailable(trouble) => {
             let remedy = if trouble.kind == TroubleKind::NotMigrated {
-                " (make the schema: hourhand::migrate, or migrate(true) on the builder)"
+                " (make the schema: `hourhand migrate`, or migrate(true) on the builder)"
             } else {
                 ""
             };

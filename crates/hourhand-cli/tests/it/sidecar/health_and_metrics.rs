@@ -14,11 +14,7 @@ async fn health_turns_bad_while_a_job_is_overdue_and_good_when_it_has_run() {
     assert_eq!(up.get("/nothing").await.0, 404);
     up.process.stop(hourhand_testkit::Signal::TERM, SOON).unwrap();
 
-    // A day later, somebody else holds the lock.
-    let past = "update hourhand.job set handled_until = handled_until - interval '1 day'; \
-                update hourhand.definition set counts_from = counts_from - interval '1 day'; \
-                select pg_advisory_lock(hourhand.key('sync'))";
-    world.eye.batch_execute(past).await.unwrap();
+    world.become_overdue("sync").await;
     let up = world.up();
     eventually(SOON, async || {
         let (status, body) = up.get("/healthz").await;

@@ -33,6 +33,8 @@ pub enum Answer {
     RetryAfter(u16, String),
     /// Not at all.
     Never,
+    /// 500 to the first call of this path, 200 to everything else.
+    FailsOnce(&'static str),
 }
 
 #[derive(Clone)]
@@ -74,6 +76,17 @@ impl Service {
         *self.seen.broken_off.lock().unwrap()
     }
 
+    /// Waits for the first call of a path.
+    pub async fn call_of(&self, path: &str) -> Call {
+        eventually(SOON, async || {
+            let calls = self.calls();
+            let paths: Vec<&str> = calls.iter().map(|call| call.uri.path()).collect();
+            let found = calls.iter().find(|call| call.uri.path() == path);
+            found.cloned().ok_or_else(|| format!("no call of {path} among {paths:?}"))
+        })
+        .await
+    }
+
     /// Waits for the n-th call, from 1.
     pub async fn call(&self, n: usize) -> Call {
         eventually(SOON, async || {
@@ -92,11 +105,20 @@ async fn take(
     body: Bytes,
 ) -> Response<Body> {
     let body = String::from_utf8(body.to_vec()).unwrap();
-    seen.calls.lock().unwrap().push(Call { method, uri, headers, body });
+    let path = uri.path().to_owned();
+    let is_first = {
+        let mut calls = seen.calls.lock().unwrap();
+        calls.push(Call { method, uri, headers, body });
+        calls.iter().filter(|call| call.uri.path() == path).count() == 1
+    };
     let answer = match &seen.answer {
         Answer::Status(status, body) => Response::builder().status(*status).body(body.clone().into()),
         Answer::RetryAfter(status, wait) => {
             Response::builder().status(*status).header("retry-after", wait).body("busy\n".into())
+        }
+        Answer::FailsOnce(failing) => {
+            let status = if is_first && path == *failing { 500 } else { 200 };
+            Response::builder().status(status).body(Body::empty())
         }
         Answer::Never => {
             let _waiting = Waiting(seen.clone());

@@ -42,6 +42,7 @@ fn policy(job: &mut Definition, word: &str) {
         "retry_jitter" => job.retry = job.retry.jitter(length(value)),
         "only_if" => job.conditional = true,
         "on_late" => job.tells_late = true,
+        "on_success" => job.tells_success = true,
         "completes" => job.completes = true,
         "when_asked" => job.starts = Starts::WhenAsked,
         "when_asked_if_due" => job.starts = Starts::WhenAskedIfDue,
