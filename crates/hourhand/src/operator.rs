@@ -1,6 +1,7 @@
 //! Seeing and acting from outside: what the command, the dashboard and a service's own tools use.
 
 mod builder;
+mod examine;
 mod history;
 mod interventions;
 mod locks;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use hourhand_core::name::Namespace;
 use hourhand_core::near::near;
 use hourhand_core::protocol::{Trouble, TroubleKind};
+use jiff::SignedDuration;
 use tokio_postgres::Row;
 
 use crate::error::Error;
@@ -23,6 +25,7 @@ use crate::pg::{Line, OperatorStatements, Param, Schema};
 use crate::status::JobStatus;
 
 pub use builder::OperatorBuilder;
+pub use examine::{Finding, Fixed, Severity};
 pub use history::{AuditEntry, AuditQuery, HistoryEntry, HistoryQuery};
 pub use interventions::{Eviction, Forgetting, LockHolder, NextWindow};
 pub use locks::AdvisoryLock;
@@ -54,9 +57,12 @@ pub struct Operator {
     pub(crate) statements: OperatorStatements,
     pub(crate) schema: Schema,
     pub(crate) namespace: Option<Namespace>,
-    /// Where schedulers have their sessions, if not where the line goes.
-    #[expect(dead_code, reason = "for examine")]
-    pub(crate) session: Option<Arc<Conninfo>>,
+    /// Where schedulers have their sessions.
+    session: Arc<Conninfo>,
+    /// Schedulers take leases, and have no session of their own.
+    leases: bool,
+    /// For tests.
+    clock_ahead: SignedDuration,
     pub(crate) actor: String,
 }
 

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use hourhand_core::name::Namespace;
+use hourhand_core::node::Exclusion;
+use jiff::SignedDuration;
 
 use super::Operator;
 use crate::error::Error;
@@ -17,6 +19,8 @@ pub struct OperatorBuilder {
     schema: String,
     namespace: Option<String>,
     actor: Option<String>,
+    leases: bool,
+    clock_ahead: SignedDuration,
 }
 
 impl Operator {
@@ -29,6 +33,8 @@ impl Operator {
             schema: "hourhand".to_owned(),
             namespace: None,
             actor: None,
+            leases: false,
+            clock_ahead: SignedDuration::ZERO,
         }
     }
 }
@@ -58,6 +64,20 @@ impl OperatorBuilder {
         self
     }
 
+    /// How the schedulers exclude each other. With leases, [`examine`](Operator::examine) asks for no session of their own, and a
+    /// transaction pooler is no fault. Default: session locks.
+    pub fn exclusion(mut self, exclusion: Exclusion) -> Self {
+        self.leases = exclusion == Exclusion::Lease;
+        self
+    }
+
+    /// As if this machine's clock were ahead by so much. For tests.
+    #[doc(hidden)]
+    pub fn clock_ahead(mut self, length: SignedDuration) -> Self {
+        self.clock_ahead = length;
+        self
+    }
+
     /// Connects, within some seconds. hourhand's schema need not be there: what needs it says so.
     ///
     /// # Errors
@@ -78,12 +98,15 @@ impl OperatorBuilder {
         let Some((conninfo, schema)) = conninfo.zip(schema).filter(|_| complaints.is_empty()) else {
             return Err(Error::config(complaints));
         };
+        let conninfo = Arc::new(conninfo);
         let operator = Operator {
-            line: Line::new(Arc::new(conninfo), "hourhand operator"),
+            line: Line::new(conninfo.clone(), "hourhand operator"),
             statements: OperatorStatements::of(&schema),
             schema,
             namespace,
-            session: session.map(Arc::new),
+            session: session.map_or(conninfo, Arc::new),
+            leases: self.leases,
+            clock_ahead: self.clock_ahead,
             actor: self.actor.unwrap_or_else(user_at_host),
         };
         operator.line.connect().await.map_err(|trouble| Error::database("connect", trouble))?;

@@ -106,6 +106,11 @@ impl Standing {
         definition::read(&self.name, self.key, 0, &self.body.to_string()).definition
     }
 
+    /// How long its history is kept.
+    pub(crate) fn retention(&self) -> Option<SignedDuration> {
+        Some(self.definition()?.retention)
+    }
+
     /// Nobody seems to care for it any more.
     pub(crate) fn is_orphaned(&self) -> bool {
         let Some((definition, registered_at)) = self.definition().zip(self.registered_at) else { return false };

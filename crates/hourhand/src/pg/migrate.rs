@@ -16,6 +16,9 @@ use super::trouble::trouble;
 const MIGRATIONS: [(i32, &str, &str); 1] =
     [(1, "create_protocol", include_str!("sql/migrations/0001_create_protocol.sql"))];
 
+/// The version that this program needs.
+pub(crate) const NEWEST: i32 = MIGRATIONS[MIGRATIONS.len() - 1].0;
+
 /// Which of them are applied.
 const VERSIONS: &str = "create table {schema}.migration (version int primary key, name text not null, \
                         applied_at timestamptz not null default clock_timestamp())";
@@ -104,10 +107,22 @@ pub(crate) fn printed(schema: &Schema, after: i32, role: Option<&str>) -> String
     }
     if let Some(role) = role {
         let quoted = format!("\"{}\"", role.replace('"', "\"\""));
-        text += &schema.put_into(include_str!("sql/grants.sql")).replace("{role}", &quoted);
+        text += &granting(schema, &quoted);
         text.push('\n');
     }
     text + "commit;\n"
+}
+
+/// The grants for a role that runs jobs, one after another; the role's name is quoted.
+pub(crate) fn grants(schema: &Schema, role: &str) -> Vec<String> {
+    let text = granting(schema, role);
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("--"));
+    let code: Vec<&str> = code.collect();
+    code.join("\n").split(';').map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned).collect()
+}
+
+fn granting(schema: &Schema, role: &str) -> String {
+    schema.put_into(include_str!("sql/grants.sql")).replace("{role}", role)
 }
 
 async fn run(client: &Client, statements: &str) -> Result<(), Trouble> {

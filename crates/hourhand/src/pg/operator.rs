@@ -23,6 +23,12 @@ pub(crate) struct OperatorStatements {
     pub(crate) locks: String,
     /// Where our schema is not there, or not ours to read.
     pub(crate) locks_of_strangers: String,
+    pub(crate) server: String,
+    pub(crate) rights: String,
+    pub(crate) schema_version: String,
+    pub(crate) history_age: String,
+    pub(crate) prune: String,
+    pub(crate) end_former: String,
 }
 
 impl OperatorStatements {
@@ -47,6 +53,12 @@ impl OperatorStatements {
             forget_history: put(include_str!("sql/forget_history.sql")),
             locks: put(&locks(include_str!("sql/locks_ours.sql"))),
             locks_of_strangers: locks(include_str!("sql/locks_strangers.sql")),
+            server: include_str!("sql/server.sql").to_owned(),
+            rights: include_str!("sql/rights.sql").to_owned(),
+            schema_version: put(include_str!("sql/schema_version.sql")),
+            history_age: put(include_str!("sql/history_age.sql")),
+            prune: put(include_str!("sql/prune.sql")),
+            end_former: include_str!("sql/end_former.sql").to_owned(),
         }
     }
 
@@ -71,6 +83,10 @@ impl OperatorStatements {
             &self.forget_history,
             &self.locks,
             &self.locks_of_strangers,
+            &self.server,
+            &self.rights,
+            &self.schema_version,
+            &self.history_age,
         ];
         all.into_iter().map(String::as_str).collect()
     }

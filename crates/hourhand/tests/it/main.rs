@@ -2,6 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test has nothing better to do with an error")]
 #![allow(unreachable_pub, reason = "one test binary: everything in it is for itself")]
 
+#[allow(dead_code, reason = "shared with the faults, which use the rest of it")]
+#[path = "../faults/pooler.rs"]
+mod pooler;
 mod proxy;
 mod world;
 
@@ -12,6 +15,8 @@ mod callers_that_give_up;
 mod cancel_matrix;
 mod catch_up;
 mod catch_up_and_overlap;
+mod doctor;
+mod doctor_of_servers;
 mod failures_and_retries;
 mod fence;
 mod hooks;
