@@ -62,13 +62,16 @@ pub(super) async fn start(address: SocketAddr, (current, stopping, gone): Told) 
     let refused = |error: std::io::Error| Refusal::failed(format!("could not listen on {address}: {error}"));
     let listener = TcpListener::bind(address).await.map_err(refused)?;
     let bound = listener.local_addr().map_err(refused)?;
-    let app = router(Seen { current, stopping, metrics: metrics::install()? }, bound, None);
+    let metrics = metrics::install()?;
+    let keeping = tokio::spawn(metrics::keep(metrics.clone()));
+    let app = router(Seen { current, stopping, metrics }, bound, None);
     info!("listening on http://{bound}: /healthz, /livez, /metrics");
     let serving = axum::serve(listener, app).with_graceful_shutdown(gone.cancelled_owned());
     let server = tokio::spawn(async move {
         if let Err(error) = serving.await {
             warn!("health and metrics are not served any more: {error}");
         }
+        keeping.abort();
     });
     Ok(Listening { server })
 }
@@ -103,4 +106,42 @@ async fn healthz(State(seen): State<Seen>) -> Response {
     let status = if problems.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = serde_json::json!({ "ok": problems.is_empty(), "problems": problems });
     (status, [(CONTENT_TYPE, "application/json")], format!("{body}\n")).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics_exporter_prometheus::PrometheusBuilder;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+
+    use super::*;
+
+    /// The status of a path, as a listener would answer it that is bound to this address.
+    async fn status(bound: &str, path: &str) -> u16 {
+        let (_, current) = watch::channel(None);
+        let metrics = PrometheusBuilder::new().build_recorder().handle();
+        let seen = Seen { current, stopping: CancellationToken::new(), metrics };
+        let more = Router::new().route("/jobs", get(async || "all of them"));
+        let app = router(seen, bound.parse().unwrap(), Some(more));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer.split(' ').nth(1).unwrap().parse().unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_shows_more_than_health_and_metrics_is_served_on_a_loopback_address_only() {
+        assert_eq!(status("127.0.0.1:9090", "/jobs").await, 200);
+        assert_eq!(status("[::1]:9090", "/jobs").await, 200);
+        for everywhere in ["0.0.0.0:9090", "192.0.2.1:9090", "[::]:9090"] {
+            assert_eq!(status(everywhere, "/jobs").await, 403, "{everywhere}");
+            assert_eq!(status(everywhere, "/livez").await, 200, "{everywhere}");
+            assert_eq!(status(everywhere, "/metrics").await, 200, "{everywhere}");
+            assert_eq!(status(everywhere, "/healthz").await, 503, "no scheduler yet");
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! The recorder of what the library counts; the names are the library's, and stand in the guide to the sidecar.
 
+use std::time::Duration;
+
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use crate::refusal::Refusal;
@@ -12,4 +14,12 @@ pub(super) fn install() -> Result<PrometheusHandle, Refusal> {
     let failed = |error| Refusal::failed(format!("could not count: {error}"));
     let builder = PrometheusBuilder::new().set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS);
     builder.map_err(failed)?.install_recorder().map_err(failed)
+}
+
+/// What was measured is kept one by one until it is asked for: with nobody asking, it is put into its buckets each minute.
+pub(super) async fn keep(metrics: PrometheusHandle) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        metrics.run_upkeep();
+    }
 }
