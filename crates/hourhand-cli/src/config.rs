@@ -68,14 +68,21 @@ impl Config {
         Ok(Config { top, jobs, source })
     }
 
-    /// What the library still found wrong with a key of the whole file when it started, with the key's place.
-    pub(crate) fn refuse(&self, key: &str, what: &str) -> Refused {
-        let table = DeTable::parse(&self.source.text);
-        let at = table.ok().and_then(|table| table.get_ref().get_key_value(key).map(|(key, _)| key.span()));
-        match at {
-            Some(at) => Refused(self.source.tell(&[Complaint::new(at, what, None)])),
-            None => Refused(what.to_owned()),
+    /// What the library still found wrong when it was to start, a line each, shown at the keys of the whole file that it is about.
+    pub(crate) fn refuse(&self, what: &str, key_of: impl Fn(&str) -> &'static str) -> Refused {
+        let table = DeTable::parse(&self.source.text).ok();
+        let place = |line: &str| {
+            let (key, _) = table.as_ref()?.get_ref().get_key_value(key_of(line))?;
+            Some(key.span())
+        };
+        let (mut complaints, mut others) = (Vec::new(), String::new());
+        for line in what.lines() {
+            match place(line) {
+                Some(at) => complaints.push(Complaint::new(at, line, None)),
+                None => others = format!("{others}{line}\n"),
+            }
         }
+        Refused(format!("{}{others}", self.source.tell(&complaints)))
     }
 }
 

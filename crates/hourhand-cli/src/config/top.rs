@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use hourhand::{Exclusion, Schedule};
+use hourhand_core::name::Namespace;
 use jiff::SignedDuration;
 
 use super::section::Section;
@@ -33,7 +34,7 @@ pub(super) fn read(section: &Section<'_>) -> Top {
         database_url: section.secret("database_url"),
         session_url: section.secret("session_url"),
         schema: section.text("schema").map(toml::Spanned::into_inner),
-        namespace: section.text("namespace").map(toml::Spanned::into_inner),
+        namespace: namespace(section),
         exclusion: section.choice("exclusion", &EXCLUSIONS),
         time_zone: time_zone(section),
         resident: section.yes("resident"),
@@ -53,6 +54,17 @@ pub(super) fn time_zone(section: &Section<'_>) -> Option<String> {
         Ok(()) => Some(name.into_inner()),
         Err(error) => {
             section.complain(name.span(), error.sentence(), error.advice().as_deref());
+            None
+        }
+    }
+}
+
+fn namespace(section: &Section<'_>) -> Option<String> {
+    let name = section.text("namespace")?;
+    match Namespace::parse(name.get_ref()) {
+        Ok(_) => Some(name.into_inner()),
+        Err(error) => {
+            section.complain(name.span(), format_args!("namespace: {error}"), None);
             None
         }
     }

@@ -162,8 +162,8 @@ async fn scheduler(
     let started = jobs.into_iter().fold(builder, |builder, job| builder.job(job)).start().await;
     started.map_err(|error| {
         let text = error.to_string();
-        if error.is_config() && text.starts_with("database: ") {
-            return Refusal::wrong(config.refuse(settings.url_key(), &text).to_string());
+        if error.is_config() {
+            return Refusal::wrong(config.refuse(&text, |line| settings.key_of(line)).to_string());
         }
         Refusal::from(error)
     })

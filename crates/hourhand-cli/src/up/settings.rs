@@ -52,9 +52,14 @@ impl Settings {
         kept(self) == kept(others)
     }
 
-    /// The key in the file at which the connection's URL stands.
-    pub(super) fn url_key(&self) -> &'static str {
-        if self.session_url.is_some() { "session_url" } else { "database_url" }
+    /// The key in the file that a complaint of the library's is about.
+    pub(super) fn key_of(&self, complaint: &str) -> &'static str {
+        match complaint.split([' ', ':']).next() {
+            Some("database") if self.session_url.is_some() => "session_url",
+            Some("database") => "database_url",
+            Some("schema") => "schema",
+            Some(_) | None => "",
+        }
     }
 
     /// A scheduler in a process of this age: what is left of the start delay is the new one's.

@@ -40,10 +40,12 @@ fn a_bad_url_is_shown_where_it_stands_and_without_its_password() {
     let said = run(hourhand(["up", "--color", "never"]).current_dir(home.path()));
     said.refused(2, "hourhand.toml:2:1: database: ");
     assert!(said.err.contains("sslmod") && !said.err.contains("hush"), "{said:?}");
-    let text = format!("namespace = \"a:b\"\n{JOB}");
-    std::fs::write(home.path().join("hourhand.toml"), text).unwrap();
-    let said = run(hourhand(["up", "--database", "postgres://db/app"]).current_dir(home.path()));
-    said.refused(2, "namespace");
+    for (key, value) in [("namespace", "a:b"), ("schema", "pg_x")] {
+        std::fs::write(home.path().join("hourhand.toml"), format!("{key} = {value:?}\n{JOB}")).unwrap();
+        let said = run(hourhand(["up", "--database", "postgres://db/app"]).current_dir(home.path()));
+        said.refused(2, "hourhand.toml:1:");
+        assert!(said.err.contains(&format!("  {key} = ")), "{said:?}");
+    }
 }
 
 #[tokio::test]
