@@ -1,6 +1,7 @@
 //! Every statement, prepared against the migrated schema: a column that is gone, or a type that does not fit, is found here.
 
 use hourhand_testkit::Database;
+use tokio_postgres::types::Type;
 
 use super::migrate::migrate;
 use super::operator::OperatorStatements;
@@ -60,6 +61,20 @@ async fn every_statement_prepares_against_the_migrated_schema() {
     // Only the alone forms wait for a row.
     assert!(statements.start.contains("skip locked") && !statements.start_alone.contains("skip locked"));
     assert!(statements.end.contains("skip locked") && !statements.end_alone.contains("skip locked"));
+}
+
+#[tokio::test]
+async fn what_a_look_shows_of_a_job_its_status_shows_too() {
+    let database = Database::create().await;
+    let client = database.connect().await;
+    let schema = Schema::parse("hourhand").expect("a plain name");
+    migrate(&client, &schema).await.expect("migrated");
+    let job = "insert into hourhand.job (name, key, handled_until, covered_until) values ('j', 1, now(), now())";
+    client.batch_execute(job).await.expect("a job");
+    let statement = OperatorStatements::of(&schema).status;
+    let rows = client.query_typed(&statement, &[(&"j", Type::TEXT)]).await.expect("its status");
+    let facts = super::row::facts(&rows[0]).expect("every column that a look has");
+    assert_eq!((facts.epoch, facts.running), (0, false));
 }
 
 #[test]

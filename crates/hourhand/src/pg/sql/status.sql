@@ -10,7 +10,7 @@ with locks as materialized (
 select j.name, j.key, clock_timestamp() as now, d.body::text as body, d.registered_at,
   null::text as other, d.fingerprint,
   j.epoch, j.ended_epoch, j.handled_until, j.covered_until, d.counts_from,
-  j.open_for, j.attempts, j.deaths, j.not_before,
+  j.open_for, j.attempts, j.failures, j.deaths, j.not_before,
   j.node, j.started_at, j.scheduled_for, j.trigger, j.last_outcome, j.last_success_at,
   coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false) as paused,
   p.until as paused_until, p.reason as paused_reason, p.actor as paused_actor,
