@@ -5,6 +5,7 @@ mod examine;
 mod history;
 mod interventions;
 mod locks;
+mod open_requests;
 mod orders;
 mod requests;
 mod standing;
@@ -29,6 +30,7 @@ pub use examine::{Finding, Fixed, Severity};
 pub use history::{AuditEntry, AuditQuery, HistoryEntry, HistoryQuery};
 pub use interventions::{Eviction, Forgetting, LockHolder, NextWindow};
 pub use locks::AdvisoryLock;
+pub use open_requests::OpenRequest;
 pub use requests::Asked;
 pub use wait::RunEnd;
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use hourhand::{Backfill, Failure, Job, Schedule, Trigger};
+use hourhand::{Backfill, Failure, Job, Operator, Schedule, Trigger};
 use hourhand_testkit::eventually;
 use jiff::{SignedDuration, Timestamp};
 use tokio_postgres::types::Type;
@@ -110,9 +110,16 @@ async fn a_cancelled_run_ends_the_backfill_and_a_second_one_is_refused_before() 
     let (from, until) = (hours_ago(&world, 9).await, hours_ago(&world, 2).await);
     node.backfill(JOB, from, until, None).await.unwrap();
     let run = journal.run(1, Duration::from_secs(5)).await.run;
+    let operator = Operator::builder(world.database.url()).connect().await.unwrap();
+    let open = operator.requests(Some(JOB)).await.unwrap();
+    assert_eq!(open.len(), 1);
+    assert_eq!((open[0].kind.as_str(), open[0].from, open[0].until), ("backfill", Some(from), Some(until)));
+    assert_eq!((open[0].position, open[0].epoch), (Some(from), Some(run.epoch())));
+    assert_eq!(operator.backfill(JOB, from, until).await.unwrap(), Backfill::UnderWay);
     assert_eq!(node.backfill(JOB, from, until, None).await.unwrap(), Backfill::UnderWay);
     assert_eq!(node.cancel(JOB, Some(run.epoch()), None).await.unwrap(), Some(run.epoch()));
     until_history(&world, &[line(from, "cancelled")]).await;
+    assert!(operator.requests(None).await.unwrap().is_empty());
     assert_eq!(node.cancel(JOB, None, None).await.unwrap(), None);
     // Done with: another one is welcome.
     assert_eq!(node.backfill(JOB, from, until, None).await.unwrap(), Backfill::Accepted { runs: 7 });
