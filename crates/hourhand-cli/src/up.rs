@@ -25,6 +25,7 @@ mod tail;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use hourhand::Scheduler;
 use tokio::sync::watch;
@@ -88,6 +89,8 @@ async fn until_told_to_stop(orders: &Orders, config: Config, settings: Settings)
     manager::stopping();
     sidecar.shut_down().await;
     living.abort();
+    // What commands have written last; but whoever does not read it does not hold us up.
+    let _ = tokio::time::timeout(Duration::from_secs(1), crate::child::flush()).await;
     gone.cancel();
     if let Some(listening) = listening {
         listening.ended().await;

@@ -402,7 +402,7 @@ pub(crate) fn unservable(trouble: &FirstTrouble) -> Option<Error> {
         FirstTrouble::SessionShared => Some(Error::config(vec![
             "the scheduler's session is shared with others: give a direct URL (session_url)".to_owned(),
         ])),
-        FirstTrouble::OtherKey(job) => Some(Error::config(vec![other_key(&job)])),
+        FirstTrouble::OtherKey(job) => Some(Error::config(vec![other_key(job)])),
     }
 }
 

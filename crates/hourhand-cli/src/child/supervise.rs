@@ -144,8 +144,12 @@ impl Guardian {
     }
 
     async fn tell(&mut self, order: Order) {
-        // If it has gone, the end of its reports says so.
-        let _ = self.orders.write_all(order.to_string().as_bytes()).await;
+        // If it has gone, the end of its reports says so. Hours of orders find room in the socket: whoever has read none of them is
+        // of no use.
+        let line = order.to_string();
+        if tokio::time::timeout(GUARDIAN_LATE, self.orders.write_all(line.as_bytes())).await.is_err() {
+            self.kill();
+        }
     }
 
     fn kill(&mut self) {

@@ -37,12 +37,20 @@ pub(crate) fn take(socket: impl AsFd) -> Result<Streams<OwnedFd>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut message = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0_u8];
-    recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut message, RecvFlags::CMSG_CLOEXEC)?;
+    #[cfg(target_os = "linux")]
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    // Elsewhere nothing else is started between here and the next line but one.
+    #[cfg(not(target_os = "linux"))]
+    let flags = RecvFlags::empty();
+    recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut message, flags)?;
     let given = message.drain().flat_map(|part| match part {
         RecvAncillaryMessage::ScmRights(descriptors) => descriptors.collect::<Vec<OwnedFd>>(),
         _ => Vec::new(),
     });
     let given: Vec<OwnedFd> = given.collect();
+    for descriptor in &given {
+        rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::CLOEXEC)?;
+    }
     given.try_into().map_err(|_| Error::other("the standard streams were not handed over"))
 }
 

@@ -61,6 +61,7 @@ impl Guard {
     /// Takes the streams and starts the command. `None`: it could not be started, and that has been told.
     fn begin(brief: Brief, words: &[OsString]) -> std::io::Result<Option<Guard>> {
         ignore_signals()?;
+        #[cfg(target_os = "linux")]
         let _ = rustix::thread::set_name(c"hourhand-guard");
         if brief.terminal.is_none() {
             // Fails only where it has happened already.

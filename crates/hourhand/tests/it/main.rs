@@ -35,6 +35,7 @@ mod recording_refused;
 mod requests_from_elsewhere;
 mod retention;
 mod rolling_deploys;
+mod run_once;
 mod seen_from_outside;
 mod sessions_lost;
 mod shutdown;

@@ -1,0 +1,99 @@
+//! One job, run once, for programs that are started when there is something to do.
+
+use std::time::Duration;
+
+use hourhand::{Exclusion, Failure, Job, Once, Outcome, Run, Schedule, SchedulerBuilder};
+
+use crate::world::{JOB, Journal, World};
+
+fn now(takes: Duration) -> Job {
+    Job::on_demand(JOB, move |run: Run| async move {
+        run.output("at it");
+        tokio::time::sleep(takes).await;
+        Ok::<_, Failure>(())
+    })
+}
+
+async fn once(builder: SchedulerBuilder, wait: Duration) -> Once {
+    builder.run_once(wait).await.unwrap()
+}
+
+fn ran(once: &Once) -> Option<Outcome> {
+    match once {
+        Once::Ran { outcome, .. } => *outcome,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_at_once_one_runs_and_the_other_is_told_or_waits_by_either_kind_of_exclusion() {
+    for exclusion in [Exclusion::Session, Exclusion::Lease] {
+        let world = World::new().await;
+        let node = |name: &str, takes: u64| {
+            world.node(name).migrate(true).exclusion(exclusion).job(now(Duration::from_millis(takes)))
+        };
+        let first = tokio::spawn(once(node("a", 1500), Duration::ZERO));
+        world.until(Duration::from_secs(5), "select count(*) from hourhand.job where epoch > ended_epoch", 1).await;
+        let told = once(node("b", 0), Duration::ZERO).await;
+        assert!(matches!(&told, Once::AlreadyRunning { epoch: Some(_), .. }), "{told:?}");
+        let waited = once(node("c", 0), Duration::from_secs(20)).await;
+        assert_eq!(ran(&waited), Some(Outcome::Succeeded), "{exclusion:?}");
+        assert_eq!(ran(&first.await.unwrap()), Some(Outcome::Succeeded), "{exclusion:?}");
+        assert_eq!(world.outcomes().await, ["succeeded", "succeeded"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn if_due_is_asked_of_what_the_fleet_has_done_and_changes_nothing_for_it() {
+    let world = World::new().await;
+    let journal = Journal::default();
+    let yearly = || Schedule::cron("0 0 1 1 *");
+    let node = world.node("a").job(journal.job_of("a", yearly(), Duration::ZERO)).start().await.unwrap();
+    world.age("2 years").await;
+    let definition = "select count(*) from hourhand.definition where registered_at < clock_timestamp()";
+    assert_eq!(world.number(definition).await, 1);
+    node.shutdown().await;
+    let due = |name: &str| world.node(name).job(Job::new(JOB, yearly(), async |_| Ok::<_, Failure>(())));
+    assert_eq!(ran(&once(due("b"), Duration::ZERO).await), Some(Outcome::Succeeded));
+    assert!(matches!(once(due("c"), Duration::ZERO).await, Once::NotDue { next: Some(_) }));
+    // The fleet sees it done.
+    let node = world.node("a").job(journal.job_of("a", yearly(), Duration::ZERO)).start().await.unwrap();
+    assert!(node.status().await.unwrap()[0].last_success_at.is_some());
+    node.shutdown().await;
+    assert_eq!((journal.entries().len(), world.number(definition).await), (0, 1));
+    assert_eq!(world.outcomes().await, ["succeeded"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_from_elsewhere_is_left_to_those_who_are_there_all_the_time() {
+    let world = World::new().await;
+    let requests = "select count(*) from hourhand.request";
+    assert_eq!(
+        ran(&once(world.node("a").migrate(true).job(now(Duration::ZERO)), Duration::ZERO).await),
+        Some(Outcome::Succeeded)
+    );
+    let operator = hourhand::Operator::builder(world.database.url()).connect().await.unwrap();
+    operator.trigger(JOB, None).await.unwrap();
+    assert_eq!(world.number(requests).await, 1);
+    assert_eq!(ran(&once(world.node("b").job(now(Duration::ZERO)), Duration::ZERO).await), Some(Outcome::Succeeded));
+    assert_eq!(world.number(requests).await, 1, "asked for, and not by us");
+    assert_eq!(world.outcomes().await, ["succeeded", "succeeded"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_not_be_is_refused_and_what_is_the_matter_with_the_database_is_said_at_once() {
+    let world = World::unmigrated().await;
+    let error = world.node("a").job(now(Duration::ZERO)).run_once(Duration::ZERO).await.unwrap_err();
+    assert!(error.is_not_migrated(), "{error}");
+    let error = world.node("a").run_once(Duration::ZERO).await.unwrap_err();
+    assert!(error.is_config(), "no job: {error}");
+    let due = Job::new(JOB, Schedule::hourly(), async |_| Ok::<_, Failure>(()));
+    let error = world.node("a").history(false).job(due).run_once(Duration::ZERO).await.unwrap_err();
+    assert!(error.is_config() && error.to_string().contains("on_demand"), "{error}");
+    let leased = world.node("a").history(false).exclusion(Exclusion::Lease).job(now(Duration::ZERO));
+    assert!(leased.run_once(Duration::ZERO).await.unwrap_err().is_config());
+    let error = world.node("a").job(now(Duration::ZERO)).start().await.unwrap_err();
+    assert!(error.is_config() && error.to_string().contains("run_once"), "{error}");
+    let alone = world.node("a").history(false).job(now(Duration::ZERO)).run_once(Duration::ZERO).await.unwrap();
+    assert_eq!(ran(&alone), Some(Outcome::Succeeded), "the lock alone needs no schema");
+}
