@@ -15,7 +15,9 @@ use crate::world::JOB;
 const RESIDENT: &str = "select count(*) from pg_stat_activity where application_name ~ '^hourhand/15 (one|two)$' \
                         and state = 'idle' and datname = current_database()";
 
+/// Once the job is registered.
 async fn operator(scene: &Scene) -> Operator {
+    scene.world.until(Duration::from_secs(15), "select count(*) from hourhand.definition", 1).await;
     Operator::builder(scene.world.database.url()).connect().await.unwrap()
 }
 

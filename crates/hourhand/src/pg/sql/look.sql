@@ -17,8 +17,8 @@ select j.name, clock_timestamp() as now,
   coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false) as paused,
   -- A pause that has run out ended then.
   case when p.active and p.until <= clock_timestamp() then p.until else p.resumed_at end as resumed_at,
-  j.trigger <> 'backfill' and j.last_outcome = 'succeeded' and j.ended_epoch = j.epoch and j.window_until < j.started_at and j.covered_until < j.started_at
-    as window_behind,
+  j.trigger <> 'backfill' and j.last_outcome = 'succeeded' and j.ended_epoch = j.epoch
+    and j.window_until < j.started_at and j.covered_until < j.started_at as window_behind,
   -- A lease counts as a holder without a session: pid 0.
   coalesce(h.pid, case when e.live then 0 end) as holder_pid, coalesce(a.application_name, case when e.live then e.holder end)
     as holder_application,

@@ -1,5 +1,6 @@
 -- Records what somebody asks of the fleet, and says so to whoever is connected. Who asks again for what is still open joins it (a
--- void request is asked anew). No row: a second backfill of a job is refused, and so is a run of a paused one. Old answers are removed on the way.
+-- void request is asked anew). No row: a second backfill of a job is refused, and so is a run of a paused one.
+-- Old answers are removed on the way.
 -- $1 name, $2 kind, $3 actor, $4 seconds after which it is void (null: never), $5 and $6 span
 with old as (
   delete from {schema}.request q where q.job = $1::text and q.answered_at < clock_timestamp() - interval '1 day'

@@ -11,8 +11,8 @@
 --   with a token ($9)     the lease is ours and has not run out, and nobody at all holds the key
 -- $1 names, $2 occurrences (null: by hand), $3 epochs seen, $4 triggers, $5 lookbacks in seconds, $6 skipped before, $7 the
 -- newest of those, $8 node, $9 token of leases (null: session locks), $10 where the window ends at the latest, $11 its length at
--- most in seconds, $12 why the older ones are skipped, $13 fingerprints of the definitions that the decisions rest on (null: none), $14 requests,
--- $15 the occurrences to run again that these ask for (null: a run now), $16 nothing is left of them
+-- most in seconds, $12 why the older ones are skipped, $13 fingerprints of the definitions that the decisions rest on (null: none), $14
+-- requests, $15 the occurrences to run again that these ask for (null: a run now), $16 nothing is left of them
 with held as materialized (
   select ((l.classid::bigint << 32) | l.objid::bigint) as key
   from pg_locks l
@@ -86,7 +86,9 @@ leased as (
 ),
 taken as (
   update {schema}.request q set
-    position = a.again, epoch = s.epoch, node = $8::text, deaths = case when a.lost then q.deaths else 0 end, answered_at = case when a.last then s.started_at end
+    position = a.again, epoch = s.epoch, node = $8::text,
+    deaths = case when a.lost then q.deaths else 0 end,
+    answered_at = case when a.last then s.started_at end
   from asked a join started s on s.name = a.name
   where q.id = a.id
 ),
