@@ -1,12 +1,14 @@
 //! Seeing and acting from outside: what the command, the dashboard and a service's own tools use.
 
 mod builder;
+mod changes;
 mod examine;
 mod history;
 mod interventions;
 mod locks;
 mod open_requests;
 mod orders;
+mod pages;
 mod requests;
 mod standing;
 mod wait;
@@ -22,15 +24,17 @@ use tokio_postgres::Row;
 use crate::error::Error;
 use crate::pg::conninfo::Conninfo;
 use crate::pg::row::get;
-use crate::pg::{Line, OperatorStatements, Param, Schema};
+use crate::pg::{Line, OperatorStatements, PageStatements, Param, Schema};
 use crate::status::JobStatus;
 
 pub use builder::OperatorBuilder;
+pub use changes::Changes;
 pub use examine::{Finding, Fixed, Severity};
 pub use history::{AuditEntry, AuditQuery, HistoryEntry, HistoryQuery};
 pub use interventions::{Eviction, Forgetting, LockHolder, NextWindow};
 pub use locks::AdvisoryLock;
 pub use open_requests::OpenRequest;
+pub use pages::{ConnectedNode, JobDetail, OpenRun};
 pub use requests::Asked;
 pub use wait::RunEnd;
 
@@ -54,9 +58,11 @@ const NAMES_LISTED_MAX: usize = 10;
 /// operator.pause("order-sync", None, Some("the order service is moved")).await?;
 /// # Ok(()) }
 /// ```
+#[derive(Clone)]
 pub struct Operator {
-    pub(crate) line: Line,
-    pub(crate) statements: OperatorStatements,
+    pub(crate) line: Arc<Line>,
+    pub(crate) statements: Arc<OperatorStatements>,
+    pub(crate) pages: Arc<PageStatements>,
     pub(crate) schema: Schema,
     pub(crate) namespace: Option<Namespace>,
     /// Where schedulers have their sessions.
@@ -69,6 +75,12 @@ pub struct Operator {
 }
 
 impl Operator {
+    /// The same operator over the same connection, acting in somebody else's name: for a service that knows who asks.
+    #[must_use]
+    pub fn acting_as(&self, actor: impl Into<String>) -> Operator {
+        Operator { actor: actor.into(), ..self.clone() }
+    }
+
     /// How jobs stand, read from rows and locks by one statement: all of the schema, in the order of their names, or the one.
     ///
     /// # Errors

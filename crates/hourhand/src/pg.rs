@@ -14,6 +14,7 @@ mod maintain;
 pub(crate) mod migrate;
 mod operator;
 mod order;
+mod pages;
 #[cfg(test)]
 mod prepared;
 mod probe;
@@ -33,6 +34,7 @@ pub(crate) use ear::Ear;
 pub(crate) use lease::Signature;
 pub(crate) use line::Line;
 pub(crate) use operator::OperatorStatements;
+pub(crate) use pages::PageStatements;
 pub(crate) use session::{Former, Opened, Session, SessionSettings};
 pub(crate) use sql::{Schema, Statements};
 pub(crate) use trouble::lost;

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use super::Operator;
 use crate::error::Error;
 use crate::pg::conninfo::{Conninfo, Environment};
-use crate::pg::{Line, OperatorStatements, Schema};
+use crate::pg::{Line, OperatorStatements, PageStatements, Schema};
 
 /// An operator to be: see [`Operator::builder`].
 #[must_use = "nothing is asked before connect()"]
@@ -85,6 +85,17 @@ impl OperatorBuilder {
     /// [`Error::is_config`] for what can never work, all of it at once; [`Error::is_unreachable`] when no server let us in;
     /// [`Error::is_incompatible`] for one older than PostgreSQL 14.
     pub async fn connect(self) -> Result<Operator, Error> {
+        let operator = self.connect_lazily()?;
+        operator.line.connect().await.map_err(|trouble| Error::database("connect", trouble))?;
+        Ok(operator)
+    }
+
+    /// An operator that connects at its first call: for a process that starts whether or not the database answers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_config`] for what can never work, all of it at once.
+    pub fn connect_lazily(self) -> Result<Operator, Error> {
         let environment = Environment::of_process();
         let mut complaints = Vec::new();
         let mut read = |url: &str, what: &str| {
@@ -99,18 +110,17 @@ impl OperatorBuilder {
             return Err(Error::config(complaints));
         };
         let conninfo = Arc::new(conninfo);
-        let operator = Operator {
-            line: Line::new(conninfo.clone(), "hourhand operator"),
-            statements: OperatorStatements::of(&schema),
+        Ok(Operator {
+            line: Arc::new(Line::new(conninfo.clone(), "hourhand operator")),
+            statements: Arc::new(OperatorStatements::of(&schema)),
+            pages: Arc::new(PageStatements::of(&schema)),
             schema,
             namespace,
             session: session.map_or(conninfo, Arc::new),
             leases: self.leases,
             clock_ahead: self.clock_ahead,
             actor: self.actor.unwrap_or_else(user_at_host),
-        };
-        operator.line.connect().await.map_err(|trouble| Error::database("connect", trouble))?;
-        Ok(operator)
+        })
     }
 }
 

@@ -157,7 +157,7 @@ fn page(limit: Option<u32>) -> i64 {
     limit.unwrap_or(PAGE).min(PAGE_MAX).into()
 }
 
-fn entry(row: &Row) -> Result<HistoryEntry, Trouble> {
+pub(super) fn entry(row: &Row) -> Result<HistoryEntry, Trouble> {
     let window = instant_or_none(row, "window_from")?.zip(instant_or_none(row, "window_until")?);
     Ok(HistoryEntry {
         id: get(row, "id")?,

@@ -5,6 +5,7 @@ use tokio_postgres::types::Type;
 
 use super::migrate::migrate;
 use super::operator::OperatorStatements;
+use super::pages::PageStatements;
 use super::sql::{self, Schema, Statements};
 
 #[tokio::test]
@@ -53,7 +54,8 @@ async fn every_statement_prepares_against_the_migrated_schema() {
         sql::PING_LOCK,
     ];
     let operator = OperatorStatements::of(&schema);
-    for statement in all.into_iter().map(String::as_str).chain(fixed).chain(operator.all()) {
+    let pages = PageStatements::of(&schema);
+    for statement in all.into_iter().map(String::as_str).chain(fixed).chain(operator.all()).chain(pages.all()) {
         assert!(!statement.contains("{schema}"), "{statement}");
         let prepared = client.batch_execute(&format!("prepare one as {statement}; deallocate one")).await;
         prepared.unwrap_or_else(|error| panic!("{error:?}\n{statement}"));

@@ -99,7 +99,9 @@ skips as (
   where r.skipped > 0
 )
 select w.name, t.epoch, t.attempt, t.takeover, t.window_from, t.window_until, t.started_at,
-  ($9::text is not null or j.key in (select h.key from held h)) as owned
+  ($9::text is not null or j.key in (select h.key from held h)) as owned,
+  -- For whoever shows what runs; a node has no use for it.
+  case when t.epoch is not null then pg_notify('hourhand', 'start ' || j.key) end as said
 from want w
 join {schema}.job j on j.name = w.name
 left join started t on t.name = w.name

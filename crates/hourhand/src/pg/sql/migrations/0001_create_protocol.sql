@@ -120,6 +120,9 @@ create unique index history_epoch on {schema}.history (job, epoch);
 create unique index history_once on {schema}.history (job, scheduled_for)
   where outcome = 'succeeded' and trigger in ('schedule', 'catch_up', 'retry');
 create index history_pages on {schema}.history (job, id);
+-- What went wrong is looked for by outcome, and is rare: without these, finding the last failure reads every success since.
+create index history_troubles on {schema}.history (outcome, id) where outcome <> 'succeeded';
+create index history_troubles_of_job on {schema}.history (job, outcome, id) where outcome <> 'succeeded';
 
 -- Who did what. Written by the very statement that does it, so there is no act without its line.
 create table {schema}.audit (
