@@ -1,0 +1,131 @@
+//! The JSON API: what the command prints with `--json`, over HTTP, with the same fields.
+//!
+//! One table says what there is. The router is made from it, and so is the OpenAPI document: what is not described does not exist.
+
+mod act;
+mod openapi;
+mod see;
+
+use axum::Router;
+use axum::routing::{MethodRouter, get, post};
+
+use crate::ctx::Ctx;
+use crate::dashboard::App;
+use crate::fail::Fail;
+
+/// Something that can be asked for.
+pub(crate) struct Endpoint {
+    path: &'static str,
+    /// By POST; what only shows something is asked for by GET.
+    is_act: bool,
+    /// What it does, in a line.
+    summary: &'static str,
+    parameters: &'static [Parameter],
+    /// The name of the answer's schema; with `[]` a list of it.
+    answer: &'static str,
+    handler: fn() -> MethodRouter<App>,
+}
+
+/// A parameter of the query.
+pub(crate) struct Parameter {
+    name: &'static str,
+    kind: Kind,
+    is_required: bool,
+    what: &'static str,
+}
+
+/// What a parameter is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Text,
+    Number,
+    Instant,
+    Flag,
+}
+
+const fn must(name: &'static str, kind: Kind, what: &'static str) -> Parameter {
+    Parameter { name, kind, is_required: true, what }
+}
+
+const fn may(name: &'static str, kind: Kind, what: &'static str) -> Parameter {
+    Parameter { name, kind, is_required: false, what }
+}
+
+const JOB: Parameter = must("job", Kind::Text, "the job");
+const ANY_JOB: Parameter = may("job", Kind::Text, "this job only");
+const BEFORE: Parameter = may("before", Kind::Number, "the page after the entry with this id");
+const LIMIT: Parameter = may("limit", Kind::Number, "how many at most: 50, and no more than 1000");
+
+const HISTORY: [Parameter; 6] = [
+    ANY_JOB,
+    may("outcome", Kind::Text, "only those that ended so"),
+    may("since", Kind::Instant, "only those that ended then or later"),
+    may("epoch", Kind::Number, "this run only, with its output"),
+    BEFORE,
+    LIMIT,
+];
+const AUDIT: [Parameter; 3] = [ANY_JOB, BEFORE, LIMIT];
+const NEXT: [Parameter; 2] = [JOB, may("n", Kind::Number, "how many: 5, and no more than 1000")];
+const NAMES: [Parameter; 1] = [may("names", Kind::Text, "guesses at names of locks, by commas")];
+const TRIGGER: [Parameter; 2] = [JOB, may("expires", Kind::Number, "seconds after which it is void")];
+const BACKFILL: [Parameter; 3] = [
+    JOB,
+    must("from", Kind::Instant, "the first instant of the span"),
+    must("until", Kind::Instant, "where the span ends; no later than now"),
+];
+const PAUSE: [Parameter; 3] = [
+    JOB,
+    may("until", Kind::Instant, "when the pause ends by itself"),
+    may("reason", Kind::Text, "why, for whoever looks"),
+];
+const RESUME: [Parameter; 2] = [JOB, may("catch_up", Kind::Flag, "run what came due meanwhile")];
+const CANCEL: [Parameter; 2] = [JOB, may("epoch", Kind::Number, "this run and no other")];
+const WINDOW: [Parameter; 2] = [JOB, must("from", Kind::Instant, "where the next window begins")];
+
+/// All there is.
+pub(crate) static ENDPOINTS: [Endpoint; 15] = [
+    see("/status", "How jobs stand", || get(see::status)).with(&[ANY_JOB]).answers("[]JobStatus"),
+    see("/history", "Ended runs and skips, newest first", || get(see::history))
+        .with(&HISTORY)
+        .answers("[]HistoryEntry"),
+    see("/audit", "Who did what, newest first", || get(see::audit)).with(&AUDIT).answers("[]AuditEntry"),
+    see("/next", "A job's next occurrences", || get(see::next)).with(&NEXT).answers("Next"),
+    see("/locks", "Every advisory lock of the database", || get(see::locks)).with(&NAMES).answers("[]AdvisoryLock"),
+    see("/nodes", "hourhand's sessions that are connected now", || get(see::nodes)).answers("[]ConnectedNode"),
+    see("/window", "Where a job's next window begins", || get(see::window)).with(&[JOB]).answers("NextWindow"),
+    act("/trigger", "Asks for a run now", || post(act::trigger)).with(&TRIGGER),
+    act("/backfill", "Runs the occurrences of a span again", || post(act::backfill)).with(&BACKFILL),
+    act("/pause", "Pauses a job on the whole fleet", || post(act::pause)).with(&PAUSE),
+    act("/resume", "Resumes a paused job", || post(act::resume)).with(&RESUME),
+    act("/cancel", "Asks a run to stop", || post(act::cancel)).with(&CANCEL),
+    act("/window", "Has a job's next window begin there", || post(act::window)).with(&WINDOW).answers("NextWindow"),
+    act("/evict", "Ends the session that holds a job's lock", || post(act::evict)).with(&[JOB]),
+    act("/forget", "Removes an orphaned job", || post(act::forget)).with(&[JOB]),
+];
+
+/// What shows something.
+const fn see(path: &'static str, summary: &'static str, handler: fn() -> MethodRouter<App>) -> Endpoint {
+    Endpoint { path, is_act: false, summary, parameters: &[], answer: "Answer", handler }
+}
+
+/// What does something.
+const fn act(path: &'static str, summary: &'static str, handler: fn() -> MethodRouter<App>) -> Endpoint {
+    Endpoint { is_act: true, ..see(path, summary, handler) }
+}
+
+impl Endpoint {
+    const fn with(self, parameters: &'static [Parameter]) -> Endpoint {
+        Endpoint { parameters, ..self }
+    }
+
+    const fn answers(self, answer: &'static str) -> Endpoint {
+        Endpoint { answer, ..self }
+    }
+}
+
+/// `api/…`
+pub(crate) fn routes() -> Router<App> {
+    let router = Router::new().route("/openapi.json", get(openapi::show));
+    let router = ENDPOINTS.iter().fold(router, |router, endpoint| router.route(endpoint.path, (endpoint.handler)()));
+    router.fallback(async |ctx: Ctx| Fail::NotFound(format!("no such endpoint: see {}", ctx.to("api/openapi.json"))))
+}

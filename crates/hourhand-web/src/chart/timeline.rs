@@ -1,0 +1,178 @@
+//! A span of a job's life on an axis of time: its runs, what was due and not run, and the outside data that its runs covered.
+
+use std::fmt::Write as _;
+
+use hourhand::HistoryEntry;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use super::{class, told};
+use crate::ctx::Ctx;
+use crate::markup::{Markup, escape, utc};
+
+const WIDTH: f64 = 1000.0;
+/// Room for what is still to come.
+const FUTURE: f64 = 0.06;
+const RUNS: (f64, f64) = (22.0, 40.0);
+const MISSED: f64 = 80.0;
+const WINDOWS: f64 = 102.0;
+const AXIS: f64 = 134.0;
+const HEIGHT: f64 = 152.0;
+
+/// Occurrences without an entry in history.
+#[derive(Debug, Default)]
+pub(crate) struct Moments {
+    /// Due, and nobody has run them yet.
+    pub(crate) waiting: Vec<Timestamp>,
+    /// Still to come.
+    pub(crate) upcoming: Vec<Timestamp>,
+}
+
+/// What is drawn.
+#[derive(Debug)]
+pub(crate) struct Timeline<'a> {
+    pub(crate) ctx: &'a Ctx,
+    /// The newest first.
+    pub(crate) entries: &'a [&'a HistoryEntry],
+    pub(crate) moments: Moments,
+    /// When the run under way began.
+    pub(crate) running_since: Option<Timestamp>,
+    pub(crate) now: Timestamp,
+    pub(crate) span: SignedDuration,
+}
+
+impl Timeline<'_> {
+    /// The picture.
+    pub(crate) fn draw(&self) -> Markup {
+        let mut svg = format!(
+            "<svg class=\"timeline\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">",
+            escape(&self.label())
+        );
+        self.axis(&mut svg);
+        for (y, word) in [(RUNS.0 - 8.0, "runs"), (MISSED - 8.0, "missed, skipped"), (WINDOWS - 5.0, "covered data")] {
+            let _ = write!(svg, "<text class=\"lane\" x=\"0\" y=\"{y}\">{word}</text>");
+        }
+        for entry in self.entries {
+            if entry.epoch.is_some() {
+                self.run(&mut svg, entry);
+                self.window(&mut svg, entry);
+            } else {
+                self.skip(&mut svg, entry);
+            }
+        }
+        if let Some(since) = self.running_since {
+            let (x, width) = self.bar(since, self.now);
+            let (y, height) = RUNS;
+            let _ = write!(
+                svg,
+                "<rect class=\"bar busy\" x=\"{x:.1}\" y=\"{y}\" width=\"{width:.1}\" height=\"{height}\">\
+                 <title>running since {} UTC</title></rect>",
+                utc(since)
+            );
+        }
+        self.moments(&mut svg);
+        let x = self.x(self.now);
+        let _ = write!(svg, "<line class=\"now\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"8\" y2=\"{AXIS}\"/></svg>");
+        Markup::of(svg)
+    }
+
+    fn label(&self) -> String {
+        let hours = self.span.as_hours();
+        let waiting = self.moments.waiting.len();
+        format!("the last {hours} hours: {}; {waiting} due and not run", super::summary(self.entries))
+    }
+
+    /// Where an instant is, from the left.
+    fn x(&self, at: Timestamp) -> f64 {
+        let before = self.now.duration_since(at).as_secs_f64() / self.span.as_secs_f64();
+        ((1.0 - before) * (1.0 - FUTURE) * WIDTH).clamp(0.0, WIDTH)
+    }
+
+    /// A bar that can be seen, however short.
+    fn bar(&self, from: Timestamp, until: Timestamp) -> (f64, f64) {
+        let x = self.x(from);
+        (x.min(WIDTH - 2.0), (self.x(until) - x).max(2.0))
+    }
+
+    /// Lines at round times, in UTC; the script puts the reader's own in their place.
+    fn axis(&self, svg: &mut String) {
+        let step = if self.span.as_hours() > 48 { 86_400 } else { 3 * 3600 };
+        let first = self.now.checked_sub(self.span).map_or(0, Timestamp::as_second).div_euclid(step) + 1;
+        let format = if step == 86_400 { "%a %d" } else { "%H:%M" };
+        let ticks = (first..).map(|n| Timestamp::from_second(n * step)).map_while(Result::ok);
+        for at in ticks.take_while(|at| self.x(*at) < WIDTH - 1.0).take(100) {
+            let (x, text) = (self.x(at), at.to_zoned_datetime(TimeZone::UTC).strftime(format).to_string());
+            let _ = write!(
+                svg,
+                "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"8\" y2=\"{AXIS}\"/>\
+                 <text class=\"tick\" data-at=\"{at}\" x=\"{x:.1}\" y=\"{}\">{text}</text>",
+                AXIS + 14.0
+            );
+        }
+    }
+
+    fn run(&self, svg: &mut String, entry: &HistoryEntry) {
+        let Some((epoch, started)) = entry.epoch.zip(entry.started_at) else { return };
+        let ((x, width), (y, height)) = (self.bar(started, entry.ended_at), RUNS);
+        let (class, title) = (class(entry), escape(&told(entry)));
+        let link = escape(&self.ctx.run(&entry.job, &epoch));
+        let _ = write!(
+            svg,
+            "<a href=\"{link}\" tabindex=\"-1\"><rect class=\"bar {class}\" x=\"{x:.1}\" y=\"{y}\" width=\"{width:.1}\" \
+             height=\"{height}\"><title>{title}</title></rect>"
+        );
+        if class == "bad" {
+            let _ =
+                write!(svg, "<circle class=\"mark bad\" cx=\"{:.1}\" cy=\"{}\" r=\"3\"/>", x + width / 2.0, y - 5.0);
+        }
+        svg.push_str("</a>");
+    }
+
+    /// Spans of two runs in a row may touch or overlap: they take turns on two lines.
+    fn window(&self, svg: &mut String, entry: &HistoryEntry) {
+        let Some(window) = entry.window.filter(|window| window.until > window.from) else { return };
+        if entry.outcome != "succeeded" {
+            return;
+        }
+        let (x, width) = self.bar(window.from, window.until);
+        let y = WINDOWS + if entry.id % 2 == 0 { 0.0 } else { 9.0 };
+        let _ = write!(
+            svg,
+            "<rect class=\"window\" x=\"{x:.1}\" y=\"{y}\" width=\"{width:.1}\" height=\"6\"><title>covered {} to {} UTC</title></rect>",
+            utc(window.from),
+            utc(window.until)
+        );
+    }
+
+    fn skip(&self, svg: &mut String, entry: &HistoryEntry) {
+        let x = self.x(entry.scheduled_for.unwrap_or(entry.ended_at));
+        let title = escape(&told(entry));
+        let _ = write!(svg, "<path class=\"skipped\" d=\"{}\"><title>{title}</title></path>", diamond(x));
+    }
+
+    fn moments(&self, svg: &mut String) {
+        for at in &self.moments.waiting {
+            let _ = write!(
+                svg,
+                "<path class=\"missed\" d=\"{}\"><title>due {} UTC, and not run</title></path>",
+                diamond(self.x(*at)),
+                utc(*at)
+            );
+        }
+        for at in &self.moments.upcoming {
+            let x = self.x(*at);
+            if x < WIDTH - 1.0 {
+                let (top, bottom) = (RUNS.0, RUNS.0 + RUNS.1);
+                let _ = write!(
+                    svg,
+                    "<line class=\"upcoming\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom}\"><title>due {} UTC</title></line>",
+                    utc(*at)
+                );
+            }
+        }
+    }
+}
+
+fn diamond(x: f64) -> String {
+    format!("M{:.1} {MISSED}l5 -5l5 5l-5 5z", x - 5.0)
+}

@@ -1,0 +1,115 @@
+//! What a visitor is told when there is nothing to show: what is wrong, and what would be right.
+
+use askama::Template;
+use axum::Json;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use hourhand::Error;
+
+use crate::ctx::Ctx;
+
+/// Why there is nothing to show.
+#[derive(Debug)]
+pub(crate) enum Fail {
+    /// No such job, run or page.
+    NotFound(String),
+    /// What was asked for makes no sense.
+    Asked(String),
+    /// The database does not answer, or not as it should.
+    Database(Error),
+}
+
+impl From<Error> for Fail {
+    fn from(error: Error) -> Fail {
+        if error.is_unknown_job() {
+            Fail::NotFound(error.to_string())
+        } else if error.is_config() {
+            Fail::Asked(error.to_string())
+        } else {
+            Fail::Database(error)
+        }
+    }
+}
+
+impl Fail {
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Fail::NotFound(_) => StatusCode::NOT_FOUND,
+            Fail::Asked(_) => StatusCode::BAD_REQUEST,
+            Fail::Database(_) => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    fn title(&self) -> &'static str {
+        match self {
+            Fail::NotFound(_) => "Not found",
+            Fail::Asked(_) => "That makes no sense",
+            Fail::Database(error) if error.is_not_migrated() => "hourhand's tables are not there",
+            Fail::Database(error) if error.is_forbidden() => "The database does not allow it",
+            Fail::Database(_) => "The database does not answer",
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Fail::NotFound(text) | Fail::Asked(text) => text.clone(),
+            Fail::Database(error) => error.to_string(),
+        }
+    }
+
+    /// Whether it may be over soon: then the page looks again by itself.
+    fn may_pass(&self) -> bool {
+        matches!(self, Fail::Database(error) if !error.is_forbidden())
+    }
+}
+
+/// For programs.
+impl IntoResponse for Fail {
+    fn into_response(self) -> Response {
+        (self.status(), Json(serde_json::json!({ "error": self.text() }))).into_response()
+    }
+}
+
+#[derive(Template)]
+#[template(path = "fail.html")]
+struct Page {
+    ctx: Ctx,
+    here: &'static str,
+    title: String,
+    text: String,
+    may_pass: bool,
+}
+
+impl Ctx {
+    /// The page, or why there is none.
+    pub(crate) fn show<T: Template>(&self, page: Result<T, Fail>) -> Response {
+        match page {
+            Ok(page) => html(StatusCode::OK, &page),
+            Err(fail) => {
+                let status = fail.status();
+                let page = Page {
+                    ctx: self.clone(),
+                    here: "",
+                    title: fail.title().to_owned(),
+                    text: fail.text(),
+                    may_pass: fail.may_pass(),
+                };
+                html(status, &page)
+            }
+        }
+    }
+}
+
+fn html<T: Template>(status: StatusCode, page: &T) -> Response {
+    match page.render() {
+        Ok(html) => {
+            let kind = HeaderValue::from_static("text/html; charset=utf-8");
+            (status, [(CONTENT_TYPE, kind)], html).into_response()
+        }
+        Err(error) => {
+            tracing::error!("a page of the dashboard could not be rendered: {error}");
+            (StatusCode::INTERNAL_SERVER_ERROR, "this page could not be rendered\n").into_response()
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Who did what.
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use hourhand::{AuditEntry, AuditQuery};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use crate::ctx::Ctx;
+use crate::dashboard::App;
+use crate::fail::Fail;
+
+const ROWS: u32 = 50;
+
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Asked {
+    job: Option<String>,
+    before: Option<i64>,
+}
+
+#[derive(Template)]
+#[template(path = "audit.html")]
+struct Page {
+    ctx: Ctx,
+    here: &'static str,
+    version: String,
+    now: Timestamp,
+    job: String,
+    rows: Vec<AuditEntry>,
+    next: Option<String>,
+}
+
+impl Page {
+    /// The particulars, a word and a value each.
+    fn detail(&self, act: &AuditEntry) -> String {
+        let parts = act.detail.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+        let told = parts.map(|(name, value)| match value.as_str() {
+            Some(text) => format!("{name}: {text}"),
+            None => format!("{name}: {value}"),
+        });
+        told.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// `audit`
+pub(crate) async fn show(State(app): State<App>, ctx: Ctx, Query(asked): Query<Asked>) -> Response {
+    ctx.show(page(&app, &ctx, asked).await)
+}
+
+async fn page(app: &App, ctx: &Ctx, asked: Asked) -> Result<Page, Fail> {
+    let version = app.hub().version();
+    let job = asked.job.filter(|job| !job.is_empty());
+    let query = AuditQuery { job: job.clone(), before: asked.before, limit: Some(ROWS + 1) };
+    let mut rows = app.operator().audit(&query).await?;
+    let has_more = rows.len() > ROWS as usize;
+    rows.truncate(ROWS as usize);
+    let job = job.unwrap_or_default();
+    let last = rows.last().filter(|_| has_more).map(|last| last.id.to_string());
+    let next = last.map(|id| ctx.with("audit", &[("job", &job), ("before", &id)]));
+    Ok(Page { ctx: ctx.clone(), here: "audit", version, now: Timestamp::now(), job, rows, next })
+}

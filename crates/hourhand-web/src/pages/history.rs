@@ -1,0 +1,76 @@
+//! History by pages: ended runs and skips, newest first, of one job or of all.
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use hourhand::{HistoryEntry, HistoryQuery};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use crate::ctx::Ctx;
+use crate::dashboard::App;
+use crate::fail::Fail;
+
+/// The outcomes that can be asked for.
+pub(crate) const OUTCOMES: [&str; 7] = ["succeeded", "failed", "panicked", "timed_out", "cancelled", "lost", "skipped"];
+const ROWS: u32 = 50;
+
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Asked {
+    job: Option<String>,
+    outcome: Option<String>,
+    before: Option<i64>,
+}
+
+#[derive(Template)]
+#[template(path = "history.html")]
+struct Page {
+    ctx: Ctx,
+    here: &'static str,
+    version: String,
+    now: Timestamp,
+    job: String,
+    outcome: String,
+    outcomes: [&'static str; 7],
+    is_first: bool,
+    rows: Vec<HistoryEntry>,
+    next: Option<String>,
+}
+
+/// `history`
+pub(crate) async fn show(State(app): State<App>, ctx: Ctx, Query(asked): Query<Asked>) -> Response {
+    ctx.show(page(&app, &ctx, asked).await)
+}
+
+async fn page(app: &App, ctx: &Ctx, asked: Asked) -> Result<Page, Fail> {
+    let version = app.hub().version();
+    let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let query = HistoryQuery {
+        job: filled(asked.job),
+        outcome: filled(asked.outcome),
+        before: asked.before,
+        limit: Some(ROWS + 1),
+        ..HistoryQuery::default()
+    };
+    if let Some(outcome) = query.outcome.as_deref().filter(|outcome| !OUTCOMES.contains(outcome)) {
+        return Err(Fail::Asked(format!("no run ends as {outcome:?}: it is one of {}", OUTCOMES.join(", "))));
+    }
+    let key = format!("history {query:?}");
+    let entries = app.hub().shared(key, app.operator().history(&query)).await?;
+    let rows: Vec<HistoryEntry> = entries.iter().take(ROWS as usize).cloned().collect();
+    let (job, outcome) = (query.job.unwrap_or_default(), query.outcome.unwrap_or_default());
+    let last = rows.last().filter(|_| entries.len() > rows.len()).map(|last| last.id.to_string());
+    let next = last.map(|id| ctx.with("history", &[("job", &job), ("outcome", &outcome), ("before", &id)]));
+    Ok(Page {
+        version,
+        now: Timestamp::now(),
+        is_first: query.before.is_none(),
+        outcomes: OUTCOMES,
+        ctx: ctx.clone(),
+        here: "history",
+        job,
+        outcome,
+        rows,
+        next,
+    })
+}

@@ -1,0 +1,151 @@
+//! The overview: every job at a glance, what needs attention first.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use hourhand::{HistoryEntry, JobDetail};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::standing;
+use crate::chart;
+use crate::ctx::Ctx;
+use crate::dashboard::App;
+use crate::fail::Fail;
+use crate::markup::{self, Markup};
+
+/// So many jobs on a page: what is read and drawn for a page is bounded, however many there are.
+const JOBS_MAX: usize = 100;
+
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Asked {
+    /// A part of the name.
+    find: Option<String>,
+    /// `running`, `late`, `paused`, `failing`.
+    only: Option<String>,
+    /// Jobs before this one are on earlier pages.
+    from: Option<usize>,
+}
+
+/// A row of the table.
+struct Row {
+    job: JobDetail,
+    states: Vec<Markup>,
+    strip: Markup,
+}
+
+/// A job that has to be looked at.
+struct Concern {
+    name: String,
+    states: Vec<Markup>,
+    troubles: Vec<String>,
+    due_since: Option<Timestamp>,
+}
+
+/// A number that leads to the jobs it counts.
+struct Figure {
+    count: usize,
+    word: &'static str,
+    only: &'static str,
+    class: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "overview.html")]
+struct Page {
+    ctx: Ctx,
+    here: &'static str,
+    version: String,
+    now: Timestamp,
+    total: usize,
+    found: usize,
+    figures: Vec<Figure>,
+    concerns: Vec<Concern>,
+    rows: Vec<Row>,
+    find: String,
+    only: String,
+    next_from: Option<usize>,
+}
+
+/// `/`
+pub(crate) async fn show(State(app): State<App>, ctx: Ctx, Query(asked): Query<Asked>) -> Response {
+    ctx.show(page(&app, &ctx, asked).await)
+}
+
+async fn page(app: &App, ctx: &Ctx, asked: Asked) -> Result<Page, Fail> {
+    let version = app.hub().version();
+    let jobs = app.hub().shared("details".to_owned(), app.operator().details(None)).await?;
+    let now = jobs.first().map_or_else(Timestamp::now, |job| job.now);
+    let (find, only) = (asked.find.unwrap_or_default(), asked.only.unwrap_or_default());
+    let wanted: Vec<&JobDetail> = jobs.iter().filter(|job| job.status.job.contains(&find) && is(job, &only)).collect();
+    let from = asked.from.unwrap_or(0).min(wanted.len());
+    let shown = &wanted[from..wanted.len().min(from + JOBS_MAX)];
+    let strips = strips(app, shown).await?;
+    Ok(Page {
+        version,
+        now,
+        total: jobs.len(),
+        found: wanted.len(),
+        figures: figures(&jobs),
+        concerns: if only.is_empty() { concerns(&jobs) } else { Vec::new() },
+        rows: shown.iter().map(|job| row(ctx, job, &strips)).collect(),
+        next_from: (from + shown.len() < wanted.len()).then_some(from + shown.len()),
+        ctx: ctx.clone(),
+        here: "jobs",
+        find,
+        only,
+    })
+}
+
+/// The newest entries of all shown jobs, by one statement.
+async fn strips(app: &App, shown: &[&JobDetail]) -> Result<Arc<Vec<HistoryEntry>>, Fail> {
+    let names: Vec<&str> = shown.iter().map(|job| job.status.job.as_str()).collect();
+    let key = format!("strips {}", names.join("\0"));
+    let read = async { app.operator().recent(&names, chart::ENTRIES as u32).await };
+    Ok(app.hub().shared(key, read).await?)
+}
+
+fn row(ctx: &Ctx, job: &JobDetail, entries: &[HistoryEntry]) -> Row {
+    let mine: Vec<&HistoryEntry> = entries.iter().filter(|entry| entry.job == job.status.job).collect();
+    let strip = chart::strip(ctx, &mine, job.status.running.is_some());
+    Row { states: standing::states(job), strip, job: job.clone() }
+}
+
+fn is(job: &JobDetail, only: &str) -> bool {
+    match only {
+        "running" => job.status.running.is_some(),
+        "late" => job.status.overdue || job.status.orphaned,
+        "paused" => job.status.paused.is_some(),
+        "failing" => standing::is_failing(job),
+        "held" => standing::held(job).is_some(),
+        _ => true,
+    }
+}
+
+fn figures(jobs: &[JobDetail]) -> Vec<Figure> {
+    let kinds = [
+        ("running", "running", "busy"),
+        ("overdue", "late", "late"),
+        ("failing", "failing", "bad"),
+        ("paused", "paused", "held"),
+        ("held by strangers", "held", "late"),
+    ];
+    let count = |only: &str| jobs.iter().filter(|job| is(job, only)).count();
+    let figures = kinds.map(|(word, only, class)| Figure { count: count(only), word, only, class });
+    figures.into_iter().filter(|figure| figure.only != "held" || figure.count > 0).collect()
+}
+
+fn concerns(jobs: &[JobDetail]) -> Vec<Concern> {
+    let concerned = jobs.iter().filter(|job| standing::needs_attention(job)).take(JOBS_MAX);
+    let concern = |job: &JobDetail| {
+        let mut states = standing::states(job);
+        if standing::is_failing(job) {
+            states.push(markup::badge(job.status.last_outcome.as_deref().unwrap_or_default()));
+        }
+        let due_since = standing::due_since(job).filter(|_| job.status.overdue);
+        Concern { name: job.status.job.clone(), states, troubles: standing::troubles(job), due_since }
+    };
+    concerned.map(concern).collect()
+}

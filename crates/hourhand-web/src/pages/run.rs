@@ -1,0 +1,193 @@
+//! One run: its facts, what it said, how it ended, the other attempts at its occurrence.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use hourhand::{AuditEntry, AuditQuery, HistoryEntry, HistoryQuery, JobDetail, OpenRun};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use crate::ctx::Ctx;
+use crate::dashboard::App;
+use crate::fail::Fail;
+use crate::markup::{self, Markup};
+
+/// Entries on either side of the run among which its other attempts are looked for.
+const AROUND: u32 = 50;
+/// Acts on the job among which the one that cancelled the run is looked for.
+const ACTS: u32 = 200;
+
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Asked {
+    job: String,
+    epoch: i64,
+}
+
+/// What is read, shared by all who look at the run.
+#[derive(Default)]
+struct Read {
+    job: Option<JobDetail>,
+    open: Option<OpenRun>,
+    ended: Option<HistoryEntry>,
+    around: Vec<HistoryEntry>,
+    acts: Vec<AuditEntry>,
+}
+
+#[derive(Template)]
+#[template(path = "run.html")]
+struct Page {
+    ctx: Ctx,
+    here: &'static str,
+    version: String,
+    now: Timestamp,
+    name: String,
+    epoch: i64,
+    state: Markup,
+    is_running: bool,
+    facts: Facts,
+    ended: Option<HistoryEntry>,
+    took: Option<String>,
+    story: String,
+    attempts: Vec<HistoryEntry>,
+    cancelled_by: Option<AuditEntry>,
+    before: Option<i64>,
+    after: Option<i64>,
+}
+
+/// What is known of a run from its start on.
+#[derive(Default)]
+struct Facts {
+    trigger: Option<String>,
+    attempt: Option<i32>,
+    takeover: Option<i32>,
+    scheduled_for: Option<Timestamp>,
+    started_at: Option<Timestamp>,
+    window: Option<hourhand::Window>,
+    node: Option<String>,
+}
+
+/// `run?job=…&epoch=…`
+pub(crate) async fn show(State(app): State<App>, ctx: Ctx, Query(asked): Query<Asked>) -> Response {
+    ctx.show(page(&app, &ctx, &asked).await)
+}
+
+async fn page(app: &App, ctx: &Ctx, asked: &Asked) -> Result<Page, Fail> {
+    let version = app.hub().version();
+    let read = read(app, asked).await?;
+    let open = read.open.as_ref().filter(|open| open.epoch == asked.epoch);
+    let running = read.job.as_ref().and_then(|job| job.status.running.as_ref());
+    let is_running = running.is_some_and(|running| running.epoch == asked.epoch);
+    let (facts, word) = match (&read.ended, open) {
+        (Some(ended), _) => (of_entry(ended), ended.outcome.as_str()),
+        (None, Some(open)) => (of_open(open), if is_running { "running" } else { "lost" }),
+        (None, None) => {
+            let text = format!("job {:?} has no run {}: it may be older than what is kept", asked.job, asked.epoch);
+            return Err(Fail::NotFound(text));
+        }
+    };
+    let place = read.around.iter().position(|entry| entry.epoch == Some(asked.epoch));
+    let epochs = |entries: &[HistoryEntry]| entries.iter().filter_map(|entry| entry.epoch).collect::<Vec<_>>();
+    let before = epochs(&read.around[..place.unwrap_or(0)]).last().copied();
+    let after = place.and_then(|place| epochs(&read.around[place + 1..]).first().copied());
+    Ok(Page {
+        version,
+        now: read.job.as_ref().map_or_else(Timestamp::now, |job| job.now),
+        state: markup::badge(word),
+        story: story(word, read.ended.as_ref(), &facts),
+        attempts: attempts(&read.around, facts.scheduled_for, asked.epoch),
+        cancelled_by: read.acts.iter().find(|act| cancels(act, asked.epoch)).cloned(),
+        took: read
+            .ended
+            .as_ref()
+            .and_then(|ended| Some(markup::length(ended.ended_at.duration_since(ended.started_at?)))),
+        ended: read.ended.clone(),
+        name: asked.job.clone(),
+        epoch: asked.epoch,
+        here: "jobs",
+        ctx: ctx.clone(),
+        is_running,
+        facts,
+        before,
+        after,
+    })
+}
+
+async fn read(app: &App, asked: &Asked) -> Result<Arc<Read>, Fail> {
+    let (operator, job, epoch) = (app.operator(), asked.job.as_str(), asked.epoch);
+    let read = async {
+        let query = HistoryQuery { job: Some(job.to_owned()), epoch: Some(epoch), ..HistoryQuery::default() };
+        let acts = AuditQuery { job: Some(job.to_owned()), limit: Some(ACTS), ..AuditQuery::default() };
+        Ok(Read {
+            // In this order: a run that ends meanwhile is found in history.
+            job: operator.details(Some(job)).await?.pop(),
+            open: operator.open_run(job).await?,
+            ended: operator.history(&query).await?.pop(),
+            around: operator.neighbours(job, epoch, AROUND).await?,
+            acts: operator.audit(&acts).await?,
+        })
+    };
+    Ok(app.hub().shared(format!("run {epoch} {job}"), read).await?)
+}
+
+fn of_entry(entry: &HistoryEntry) -> Facts {
+    Facts {
+        trigger: entry.trigger.clone(),
+        attempt: entry.attempt,
+        takeover: entry.takeover,
+        scheduled_for: entry.scheduled_for,
+        started_at: entry.started_at,
+        window: entry.window,
+        node: entry.node.clone(),
+    }
+}
+
+fn of_open(open: &OpenRun) -> Facts {
+    Facts {
+        trigger: open.trigger.clone(),
+        attempt: open.attempt,
+        takeover: open.takeover,
+        scheduled_for: open.scheduled_for,
+        started_at: open.started_at,
+        window: open.window,
+        node: open.node.clone(),
+    }
+}
+
+/// The other tries at the same occurrence.
+fn attempts(around: &[HistoryEntry], occurrence: Option<Timestamp>, epoch: i64) -> Vec<HistoryEntry> {
+    let same =
+        |entry: &&HistoryEntry| entry.epoch.is_some_and(|other| other != epoch) && entry.scheduled_for == occurrence;
+    if occurrence.is_none() { Vec::new() } else { around.iter().filter(same).cloned().collect() }
+}
+
+fn cancels(act: &AuditEntry, epoch: i64) -> bool {
+    act.action == "cancel" && act.detail["epoch"].as_i64() == Some(epoch)
+}
+
+/// How it ended, and by whose word.
+fn story(word: &str, ended: Option<&HistoryEntry>, facts: &Facts) -> String {
+    let node = facts.node.as_deref().unwrap_or("its node");
+    let text = match (word, ended) {
+        ("running", _) => {
+            "It holds the job's lock, read from the database's own list. Its output is recorded when it ends."
+        }
+        ("lost", None) => {
+            "Its session is gone and no end is recorded: whoever takes the job's lock next will put it on record as lost."
+        }
+        ("lost", Some(_)) => {
+            "It ended without a word: put on record as lost by whoever took the job's lock next, or by its own node when that had a \
+             session again. What it committed with the fence stands; its window was not moved."
+        }
+        ("failed", Some(ended)) if ended.error.as_deref().is_some_and(|error| error.starts_with("holder died")) => {
+            "Its process died, and so had those before it: given up by whoever took the lock next, so that the job can go on."
+        }
+        ("succeeded", _) => return format!("Recorded by {node}, or by the run itself in its own transaction."),
+        ("cancelled", _) => return format!("Told to stop, and recorded by {node}."),
+        ("timed_out", _) => return format!("Stopped because it took longer than it may; recorded by {node}."),
+        ("panicked", _) => return format!("Its body panicked; {node} caught that, recorded it and went on."),
+        _ => return format!("Recorded by {node}."),
+    };
+    text.to_owned()
+}

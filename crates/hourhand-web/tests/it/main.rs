@@ -1,0 +1,17 @@
+//! The dashboard in-process against a real PostgreSQL, and in a real browser.
+#![allow(clippy::unwrap_used, reason = "a test has nothing better to do with an error")]
+#![allow(unreachable_pub, reason = "one test binary: everything in it is for itself")]
+
+mod access;
+mod actions;
+mod api_as_described;
+mod big_history;
+mod browser;
+mod chromium;
+mod hostile_names;
+mod live;
+mod pages;
+mod pictures;
+mod prefixes;
+mod site;
+mod standalone;

@@ -1,0 +1,102 @@
+//! What pages show in each state: nothing yet, late, failed, the database away.
+
+use axum::http::StatusCode;
+use hourhand::Operator;
+use hourhand_web::Access;
+
+use crate::site::{JOB, Site, ask};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_jobs_the_overview_says_how_one_gets_there() {
+    let page = Site::new().await.get("/").await;
+    assert_eq!(page.status, StatusCode::OK);
+    assert!(page.text.contains("No job has been registered yet") && page.text.contains("hourhand up"), "{}", page.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_is_away_is_said_and_the_page_looks_again_by_itself() {
+    let operator = Operator::builder("postgres://u:secret@127.0.0.1:1/x").connect_lazily().unwrap();
+    let router = hourhand_web::router(operator, |_| Access::Full);
+    for path in ["/", "/job?name=x", "/history", "/locks", "/nodes"] {
+        let page = ask(&router, axum::http::Method::GET, path, &[]).await;
+        assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE, "{path}");
+        assert!(page.text.contains("The database does not answer") && page.text.contains("http-equiv=\"refresh\""));
+        assert!(!page.text.contains("secret"), "{}", page.text);
+    }
+    let answer = ask(&router, axum::http::Method::GET, "/api/status", &[]).await;
+    assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(answer.json()["error"].as_str().unwrap().contains("127.0.0.1"), "{}", answer.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schema_that_is_not_there_is_told_with_the_command_that_makes_it() {
+    let page = Site::unmigrated().await.get("/").await;
+    assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(page.text.contains("hourhand migrate"), "{}", page.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_late_is_said_first_and_why() {
+    let site = Site::new().await;
+    site.registered(JOB).await;
+    let late = "update hourhand.job set handled_until = now() - interval '2 days'; \
+                update hourhand.definition set counts_from = now() - interval '3 days', registered_at = now() - interval '3 days', \
+                  body = '{\"schedule\":\"@daily\",\"time_zone\":\"UTC\"}'";
+    site.eye.batch_execute(late).await.unwrap();
+    let page = site.get("/").await;
+    assert!(page.text.contains("Needs attention"), "{}", page.text);
+    let page = site.get("/job?name=order-sync").await;
+    assert!(page.text.contains("class=\"missed\""), "missed occurrences are on the timeline: {}", page.text);
+    let only = site.get("/?only=late").await;
+    assert!(only.text.contains("order-sync"), "{}", only.text);
+    assert!(site.get("/?only=running").await.text.contains("None of the 1 jobs is like this"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_shown_with_its_error_its_output_and_its_other_attempts() {
+    let site = Site::new().await;
+    site.registered(JOB).await;
+    let runs = "insert into hourhand.history (job, epoch, trigger, scheduled_for, started_at, outcome, attempt, node, error, output, \
+                  window_from, window_until) values \
+                ('order-sync', 1, 'schedule', '2026-11-30T10:00Z', now() - interval '5 min', 'failed', 1, 'web-1', 'feed: 503', 'page 1', \
+                  now() - interval '1 h', now()), \
+                ('order-sync', 2, 'retry', '2026-11-30T10:00Z', now() - interval '3 min', 'succeeded', 2, 'web-2', null, 'done', null, null), \
+                ('order-sync', null, null, '2026-11-30T09:00Z', null, 'skipped', null, null, null, null, null, null)";
+    site.eye.batch_execute(runs).await.unwrap();
+    site.eye
+        .batch_execute("update hourhand.history set reason = 'overlap', count = 3 where epoch is null")
+        .await
+        .unwrap();
+    let page = site.get("/run?job=order-sync&epoch=1").await;
+    for text in
+        ["feed: 503", "page 1", "web-1", "Other attempts at the same occurrence", "/run?job=order-sync&#38;epoch=2"]
+    {
+        assert!(page.text.contains(text), "{text}: {}", page.text);
+    }
+    let page = site.get("/job?name=order-sync").await;
+    for text in ["3 × overlap", "median", "feed: 503", "attempt 2"] {
+        assert!(page.text.contains(text), "{text}: {}", page.text);
+    }
+    let page = site.get("/run?job=order-sync&epoch=99").await;
+    assert!(page.status == StatusCode::NOT_FOUND && page.text.contains("older than what is kept"), "{}", page.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn history_goes_on_page_by_page_and_by_outcome() {
+    let site = Site::new().await;
+    site.registered(JOB).await;
+    let runs = "insert into hourhand.history (job, epoch, started_at, outcome) \
+                select 'order-sync', n, now(), case when n % 10 = 0 then 'failed' else 'succeeded' end from generate_series(1, 120) n";
+    site.eye.batch_execute(runs).await.unwrap();
+    let (mut path, mut seen) = (Some("/history?job=order-sync".to_owned()), 0);
+    while let Some(next) = path {
+        let page = site.get(&next).await;
+        seen += page.text.matches("<td data-label=\"Run\">").count();
+        let older = page.text.split("<a rel=\"next\" href=\"").nth(1).and_then(|rest| rest.split('"').next());
+        path = older.map(|address| address.replace("&#38;", "&"));
+    }
+    assert_eq!(seen, 120);
+    let failed = site.get("/history?outcome=failed").await;
+    assert_eq!(failed.text.matches("<td data-label=\"Run\">").count(), 12);
+    assert_eq!(site.get("/history?outcome=exploded").await.status, StatusCode::BAD_REQUEST);
+}
