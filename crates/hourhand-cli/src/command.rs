@@ -1,6 +1,7 @@
 //! The subcommands: one line here, one where they are dispatched, one module each.
 
 mod completions;
+mod dashboard;
 mod history;
 mod interventions;
 mod key;
@@ -61,6 +62,7 @@ pub(crate) enum Command {
     Evict(interventions::Evict),
     Forget(interventions::Forget),
     Locks(locks::Locks),
+    Dashboard(dashboard::Dashboard),
     Next(next::Next),
     Key(key::Key),
     Exec(crate::exec::Exec),
@@ -88,6 +90,7 @@ impl Command {
             Command::Evict(evict) => evict.run(globals, output).map(done),
             Command::Forget(forget) => forget.run(globals, output).map(done),
             Command::Locks(locks) => locks.run(globals, output).map(done),
+            Command::Dashboard(dashboard) => dashboard.run(globals).map(done),
             Command::Next(next) => next.run(output).map(done),
             Command::Key(key) => key.run(globals, output).map(done),
             Command::Exec(exec) => exec.run(globals, output),
@@ -103,7 +106,7 @@ impl Command {
             // A wrapper has nothing to say of its own: what matters it says itself, and by its exit status.
             Command::Exec(_) => LevelFilter::OFF,
             // What goes on until it is stopped tells of its life; what answers says nothing but its answer.
-            Command::Up(_) => LevelFilter::INFO,
+            Command::Up(_) | Command::Dashboard(_) => LevelFilter::INFO,
             _ => LevelFilter::WARN,
         }
     }

@@ -7,6 +7,7 @@
 mod child;
 mod command;
 mod config;
+mod door;
 mod exec;
 #[allow(dead_code, reason = "the sidecar and the operator's commands, which need the rest, come next")]
 mod globals;

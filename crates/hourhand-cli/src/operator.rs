@@ -1,6 +1,6 @@
 //! The operator behind the commands that see and act from outside.
 
-use hourhand::Operator;
+use hourhand::{Operator, OperatorBuilder};
 
 use crate::globals::Globals;
 use crate::refusal::Refusal;
@@ -15,6 +15,16 @@ pub(crate) fn with_operator<T>(
     globals: &Globals,
     work: impl AsyncFnOnce(&Operator) -> Result<T, Refusal>,
 ) -> Result<T, Refusal> {
+    let builder = builder(globals)?;
+    block_on(async { work(&builder.connect().await?).await })
+}
+
+/// An operator to be, as the command line and the environment say.
+///
+/// # Errors
+///
+/// They make no sense.
+pub(crate) fn builder(globals: &Globals) -> Result<OperatorBuilder, Refusal> {
     let mut builder = Operator::builder(globals.database_url()?).schema(&globals.schema);
     if let Some(namespace) = globals.namespace()? {
         builder = builder.namespace(namespace.as_str());
@@ -22,5 +32,5 @@ pub(crate) fn with_operator<T>(
     if let Some(url) = globals.session_url()? {
         builder = builder.session_url(url);
     }
-    block_on(async { work(&builder.connect().await?).await })
+    Ok(builder)
 }

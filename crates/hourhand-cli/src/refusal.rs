@@ -36,6 +36,11 @@ impl Refusal {
         Refusal { code: UNREACHABLE, text: text.into() }
     }
 
+    /// What it says.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Says it on standard error.
     pub(crate) fn say(&self) -> ExitCode {
         if !self.text.is_empty() {

@@ -69,7 +69,10 @@ async fn until_told_to_stop(orders: &Orders, config: Config, settings: Settings)
     let current = Current::new(None);
     let gone = CancellationToken::new();
     let listening = match settings.listen {
-        Some(address) => Some(listen::start(address, (current.subscribe(), stopping.clone(), gone.clone())).await?),
+        Some(address) => Some(
+            listen::start((address, settings.operator()?), (current.subscribe(), stopping.clone(), gone.clone()))
+                .await?,
+        ),
         None => None,
     };
     let living = manager::say_that_we_live(current.subscribe());

@@ -12,6 +12,7 @@
 //! [`feed`] is the outside service itself, a process of its own with the words of [`order`] and [`terms`] on the wire.
 
 pub mod client;
+pub mod dashboard;
 pub mod feed;
 pub mod job;
 pub mod once;

@@ -44,6 +44,9 @@ pub struct ServeOptions {
     /// Connections for requests and for the sync's own writes. The scheduler has one of its own besides.
     #[arg(long, env = "ORDER_SYNC_POOL_SIZE", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub pool_size: u32,
+    /// NAME:PASSWORD for the dashboard at /jobs. Without it, the dashboard is served on a loopback address only.
+    #[arg(long, env = "ORDER_SYNC_DASHBOARD_USER", hide_env_values = true)]
+    pub dashboard_user: Option<String>,
     /// The job and its scheduler.
     #[command(flatten)]
     pub job: JobOptions,

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::options::ServeOptions;
 use crate::store::Store;
-use crate::{scheduler, signal, web};
+use crate::{dashboard, scheduler, signal, web};
 
 /// Serves until it is asked to end; then lets requests finish and a run stop where it is.
 ///
@@ -26,9 +26,13 @@ pub async fn serve(options: ServeOptions) -> anyhow::Result<()> {
     let listener =
         TcpListener::bind(options.listen).await.with_context(|| format!("can't listen on {}", options.listen))?;
     let scheduler = scheduler::start(&options, &store, shutdown.clone()).await?;
-    println!("listening on http://{}", listener.local_addr()?);
+    let address = listener.local_addr()?;
+    println!("listening on http://{address}");
 
-    let router = web::router(store.clone(), scheduler.clone(), options.job.node);
+    let mut router = web::router(store.clone(), scheduler.clone(), options.job.node.clone());
+    if let Some(dashboard) = dashboard::router(&options, address, shutdown.clone())? {
+        router = router.nest_service("/jobs", dashboard);
+    }
     axum::serve(listener, router).with_graceful_shutdown(shutdown.cancelled_owned()).await?;
     if let Some(scheduler) = scheduler {
         scheduler.shutdown().await;

@@ -64,6 +64,7 @@ fn introduction(stage: &mut Stage) -> Result<String> {
         let page = stage.page(node, "/orders")?;
         text += &format!("{}      {page}  (also /sync, /healthz)\n", stage.nodes[node].name);
     }
+    text += &format!("dashboard  {}\n", stage.page(0, "/jobs")?);
     let sync = stage.page(0, "/sync")?;
     let pid = stage.nodes[1].pid();
     text += &format!("\nTry: curl -X POST {sync}\n     kill -9 {pid}\nCtrl-C ends everything.\n");

@@ -5,8 +5,10 @@
 //! | `/livez` | 200 while the process answers: a restart mends nothing else |
 //! | `/healthz` | 200, or 503 and what is wrong, as JSON: readiness and alerts |
 //! | `/metrics` | Prometheus' text |
+//! | `/` | the dashboard |
 //!
-//! These may be asked from anywhere. Whatever else is mounted shows and does more: it is served on a loopback address only.
+//! The three may be asked from anywhere. The dashboard shows and does more: on an address that others reach, it is served to those
+//! with credentials only, and not at all where there are none.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,7 +19,7 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use hourhand::Scheduler;
+use hourhand::{Operator, Scheduler};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -26,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::metrics;
+use crate::door::Door;
 use crate::refusal::Refusal;
 
 /// The scheduler's thread answers within milliseconds, unless it has frozen.
@@ -57,15 +60,27 @@ impl Listening {
 /// The scheduler, the token of the first signal, and the token that ends the server.
 type Told = (watch::Receiver<Option<Scheduler>>, CancellationToken, CancellationToken);
 
+/// Where to listen, and what the dashboard sees.
+pub(super) type Served = (SocketAddr, Operator);
+
 /// Listens. The address is taken before anything else starts: that it is in use is said at once.
-pub(super) async fn start(address: SocketAddr, (current, stopping, gone): Told) -> Result<Listening, Refusal> {
+pub(super) async fn start((address, operator): Served, (current, stopping, gone): Told) -> Result<Listening, Refusal> {
     let refused = |error: std::io::Error| Refusal::failed(format!("could not listen on {address}: {error}"));
     let listener = TcpListener::bind(address).await.map_err(refused)?;
     let bound = listener.local_addr().map_err(refused)?;
     let metrics = metrics::install()?;
     let keeping = tokio::spawn(metrics::keep(metrics.clone()));
-    let app = router(Seen { current, stopping, metrics }, bound, None);
-    info!("listening on http://{bound}: /healthz, /livez, /metrics");
+    let dashboard = match Door::default().dashboard(bound, operator, gone.clone()) {
+        Ok(dashboard) => {
+            info!("listening on http://{bound}: dashboard, /healthz, /livez, /metrics");
+            Some(dashboard)
+        }
+        Err(refusal) => {
+            info!("listening on http://{bound}: /healthz, /livez, /metrics; no {}", refusal.text());
+            None
+        }
+    };
+    let app = router(Seen { current, stopping, metrics }, dashboard);
     let serving = axum::serve(listener, app).with_graceful_shutdown(gone.cancelled_owned());
     let server = tokio::spawn(async move {
         if let Err(error) = serving.await {
@@ -76,17 +91,18 @@ pub(super) async fn start(address: SocketAddr, (current, stopping, gone): Told) 
     Ok(Listening { server })
 }
 
-/// The three paths, and on a loopback address whatever else is to be mounted.
-fn router(seen: Seen, bound: SocketAddr, more: Option<Router>) -> Router {
+/// The three paths, and the dashboard where it is served.
+fn router(seen: Seen, dashboard: Option<Router>) -> Router {
     let open = Router::new()
         .route("/livez", get(async || "alive\n"))
         .route("/healthz", get(healthz))
         .route("/metrics", get(async |State(seen): State<Seen>| seen.metrics.render()))
         .with_state(seen);
-    match more {
-        Some(more) if bound.ip().is_loopback() => open.merge(more),
-        Some(_) => open.fallback(async || (StatusCode::FORBIDDEN, "served on a loopback address only\n")),
-        None => open,
+    match dashboard {
+        Some(dashboard) => open.fallback_service(dashboard),
+        None => {
+            open.fallback(async || (StatusCode::FORBIDDEN, "the dashboard is served to those with credentials only\n"))
+        }
     }
 }
 
@@ -121,13 +137,14 @@ mod tests {
         let (_, current) = watch::channel(None);
         let metrics = PrometheusBuilder::new().build_recorder().handle();
         let seen = Seen { current, stopping: CancellationToken::new(), metrics };
-        let more = Router::new().route("/jobs", get(async || "all of them"));
-        let app = router(seen, bound.parse().unwrap(), Some(more));
+        let operator = Operator::builder("postgres://127.0.0.1:1/x").connect_lazily().unwrap();
+        let dashboard = Door::default().dashboard(bound.parse().unwrap(), operator, CancellationToken::new());
+        let app = router(seen, dashboard.ok());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move { axum::serve(listener, app).await });
         let mut stream = TcpStream::connect(address).await.unwrap();
-        stream.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).await.unwrap();
+        stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         answer.split(' ').nth(1).unwrap().parse().unwrap()
@@ -135,10 +152,10 @@ mod tests {
 
     #[tokio::test]
     async fn what_shows_more_than_health_and_metrics_is_served_on_a_loopback_address_only() {
-        assert_eq!(status("127.0.0.1:9090", "/jobs").await, 200);
-        assert_eq!(status("[::1]:9090", "/jobs").await, 200);
+        assert_eq!(status("127.0.0.1:9090", "/static/style.css").await, 200);
+        assert_eq!(status("[::1]:9090", "/static/style.css").await, 200);
         for everywhere in ["0.0.0.0:9090", "192.0.2.1:9090", "[::]:9090"] {
-            assert_eq!(status(everywhere, "/jobs").await, 403, "{everywhere}");
+            assert_eq!(status(everywhere, "/static/style.css").await, 403, "{everywhere}");
             assert_eq!(status(everywhere, "/livez").await, 200, "{everywhere}");
             assert_eq!(status(everywhere, "/metrics").await, 200, "{everywhere}");
             assert_eq!(status(everywhere, "/healthz").await, 503, "no scheduler yet");

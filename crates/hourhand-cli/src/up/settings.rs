@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use hourhand::{Exclusion, Scheduler, SchedulerBuilder};
+use hourhand::{Exclusion, Operator, Scheduler, SchedulerBuilder};
 
 use super::Orders;
 use crate::config::{Secret, Top};
@@ -60,6 +60,18 @@ impl Settings {
             Some("schema") => "schema",
             Some(_) | None => "",
         }
+    }
+
+    /// The operator behind the dashboard. It stays as it is when the file changes: whoever moves the database starts anew.
+    pub(super) fn operator(&self) -> Result<Operator, Refusal> {
+        let mut builder = Operator::builder(self.database_url.reveal()).schema(&self.schema);
+        if let Some(url) = &self.session_url {
+            builder = builder.session_url(url.reveal());
+        }
+        if let Some(namespace) = &self.namespace {
+            builder = builder.namespace(namespace);
+        }
+        Ok(builder.connect_lazily()?)
     }
 
     /// A scheduler in a process of this age: what is left of the start delay is the new one's.
