@@ -238,6 +238,11 @@ fn why_not_forgotten(seen: &Standing) -> Option<String> {
     if seen.is_orphaned() {
         return None;
     }
+    if definition.schedule.is_continuous() {
+        return Some(
+            "it is continuous, which no process need have registered lately to be alive: pause it instead".to_owned(),
+        );
+    }
     let last = [seen.registered_at, facts.started_at].into_iter().flatten().max();
     let last = last.map(|at| format!(" (last at {at:.0})")).unwrap_or_default();
     let period = definition.schedule.period_at(seen.now);

@@ -34,8 +34,13 @@ fn finding(lock: &AdvisoryLock) -> Option<Finding> {
             Severity::Error,
             format!("the lock of {what} is held by session {pid} ({who}), which is not hourhand's"),
         )
-        .why("it leaked into a connection that is kept open, often of a pool, or a program uses the key on purpose; the job cannot run anywhere while it lasts")
-        .remedy("have that program let it go, or end the session; `evict_foreign_idle_after` has nodes do so by themselves")
+        .why(
+            "it leaked into a connection that is kept open, often of a pool, or a program \
+             uses the key on purpose; the job cannot run anywhere while it lasts",
+        )
+        .remedy(
+            "have that program let it go, or end the session; `evict_foreign_idle_after` has nodes do so by themselves",
+        )
         .sql(end()),
         Verdict::Silent(silent, ttl) => Finding::new(
             "silent_holder",
@@ -76,7 +81,10 @@ fn not_visible(locks: &[AdvisoryLock], server: &Server) -> Option<Finding> {
     );
     Some(
         Finding::new("not_visible", severity, message)
-            .why("whether they are silent, idle or at work was not seen: a frozen or leaked holder among them is not found, here or by a watcher of this role")
+            .why(
+                "whether they are silent, idle or at work was not seen: a frozen or leaked \
+             holder among them is not found, here or by a watcher of this role",
+            )
             .remedy("as a superuser, let the role see it")
             .sql([format!("grant pg_read_all_stats to {}", quoted(role))]),
     )

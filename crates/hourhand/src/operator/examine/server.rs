@@ -182,7 +182,10 @@ impl Server {
         (off > CLOCK_OFFSET_MAX).then(|| {
             let message = format!("this machine's clock is {seconds:.1} s {direction} the server's");
             Finding::new("clock_offset", Severity::Warning, message)
-                .why("jobs run by the server's clock, so they run right; but logs of both machines do not fit together, and a node that sleeps by a clock that is behind wakes late")
+                .why(
+                    "jobs run by the server's clock, so they run right; but logs of both machines do not fit \
+                      together, and a node that sleeps by a clock that is behind wakes late",
+                )
                 .remedy("have both machines take their time from the network (chrony, systemd-timesyncd, ntpd)")
         })
     }

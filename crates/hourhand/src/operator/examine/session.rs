@@ -37,7 +37,8 @@ fn refused(trouble: &Trouble) -> Finding {
     if trouble.kind == TroubleKind::Pooled {
         return Finding::new("transaction_pooler", Severity::Error, "a transaction pooler stands between hourhand and the server")
             .why("a session lock taken through it lands on a connection that is nobody's: jobs would stop for ever, or overlap")
-            .remedy("give schedulers a URL that leads past it (session_url; the pooler may stay for everything else), or have them use leases (exclusion = \"lease\")");
+            .remedy("give schedulers a URL that leads past it (session_url; the pooler may stay for everything \
+             else), or have them use leases (exclusion = \"lease\")");
     }
     let message = format!("a scheduler could not have its session: {}", trouble.text);
     let remedy = match trouble.kind {
@@ -56,7 +57,8 @@ fn refused_setting(unmet: &str) -> Finding {
         (
             "keepalives",
             "they bound how long a holder whose machine vanished keeps its lock; without them the kernel's two hours hold",
-            "connect by TCP to a server on a system that knows these settings; behind a proxy that ends TCP, silent holders are evicted by their watchers instead",
+            "connect by TCP to a server on a system that knows these settings; \
+             behind a proxy that ends TCP, silent holders are evicted by their watchers instead",
         )
     } else {
         (
