@@ -2,6 +2,7 @@
 
 mod completions;
 mod dashboard;
+mod doctor;
 mod history;
 mod interventions;
 mod key;
@@ -10,6 +11,7 @@ mod man;
 mod migrate;
 mod next;
 mod orders;
+mod requests;
 mod status;
 mod up;
 
@@ -55,14 +57,17 @@ pub(crate) enum Command {
     Up(up::Up),
     Status(status::Status),
     History(history::History),
+    Trigger(requests::Trigger),
     Pause(orders::Pause),
     Resume(orders::Resume),
     Cancel(orders::Cancel),
+    Backfill(requests::Backfill),
     Window(interventions::Window),
     Evict(interventions::Evict),
     Forget(interventions::Forget),
     Locks(locks::Locks),
     Dashboard(dashboard::Dashboard),
+    Doctor(doctor::Doctor),
     Next(next::Next),
     Key(key::Key),
     Exec(crate::exec::Exec),
@@ -83,14 +88,17 @@ impl Command {
             Command::Up(up) => up.run(globals),
             Command::Status(status) => status.run(globals, output).map(done),
             Command::History(history) => history.run(globals, output).map(done),
+            Command::Trigger(trigger) => trigger.run(globals, output),
             Command::Pause(pause) => pause.run(globals, output).map(done),
             Command::Resume(resume) => resume.run(globals, output).map(done),
             Command::Cancel(cancel) => cancel.run(globals, output),
+            Command::Backfill(backfill) => backfill.run(globals, output),
             Command::Window(window) => window.run(globals, output).map(done),
             Command::Evict(evict) => evict.run(globals, output).map(done),
             Command::Forget(forget) => forget.run(globals, output).map(done),
             Command::Locks(locks) => locks.run(globals, output).map(done),
             Command::Dashboard(dashboard) => dashboard.run(globals).map(done),
+            Command::Doctor(doctor) => doctor.run(globals, output),
             Command::Next(next) => next.run(output).map(done),
             Command::Key(key) => key.run(globals, output).map(done),
             Command::Exec(exec) => exec.run(globals, output),

@@ -92,13 +92,22 @@ fn schedule(job: &JobStatus) -> String {
 
 /// An outcome in its colour.
 pub(super) fn outcome(outcome: &str) -> Cell {
-    let style = match outcome {
+    Cell::styled(outcome, color_of_outcome(outcome))
+}
+
+/// The same for a place in a line.
+pub(super) fn word_of_outcome(outcome: &str) -> String {
+    let style = color_of_outcome(outcome);
+    format!("{style}{}{style:#}", inline(outcome))
+}
+
+fn color_of_outcome(outcome: &str) -> anstyle::Style {
+    match outcome {
         "succeeded" => GOOD,
         "failed" | "panicked" | "timed_out" | "lost" => BAD,
         "cancelled" => ODD,
         _ => FAINT,
-    };
-    Cell::styled(outcome, style)
+    }
 }
 
 fn in_full(output: &Output, job: &JobStatus, now: Timestamp) -> std::io::Result<()> {

@@ -7,6 +7,7 @@ mod scene;
 mod world;
 
 mod a_command_ends_with_its_lock;
+mod asked_from_elsewhere;
 mod by_hand;
 mod exec_on_a_terminal;
 mod exec_runs_one_command;
@@ -22,4 +23,5 @@ mod passwords_stay_secret;
 mod pooler;
 mod seeing_and_acting;
 mod sidecar;
+mod what_is_wrong;
 mod words_for_shells_and_readers;

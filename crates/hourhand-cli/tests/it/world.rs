@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hourhand::{Failure, Job, Run, Schedule, Scheduler};
+use hourhand::{Failure, Job, Run, Schedule, Scheduler, SchedulerBuilder};
 use hourhand_testkit::{Database, eventually};
 use serde_json::{Value, json};
 use tokio_postgres::Client;
@@ -38,6 +38,15 @@ impl World {
 
     /// A node with three jobs: one that succeeds, one that fails, one that works until it is told to stop.
     pub async fn node(&self) -> Scheduler {
+        self.builder().start().await.unwrap()
+    }
+
+    /// The same, connected all the time.
+    pub async fn resident(&self) -> Scheduler {
+        self.builder().resident(true).start().await.unwrap()
+    }
+
+    fn builder(&self) -> SchedulerBuilder {
         let succeeds = Job::new("order-sync", yearly(), async |run: Run| {
             run.output("7 orders saved");
             Ok::<(), Failure>(())
@@ -51,7 +60,7 @@ impl World {
             Err::<(), _>(Failure::transient("told to stop"))
         });
         let builder = Scheduler::builder(self.database.url()).node("web-1").several_in_one_process();
-        builder.job(succeeds).job(fails).job(endless).start().await.unwrap()
+        builder.job(succeeds).job(fails).job(endless)
     }
 
     /// Waits for a query's only answer to be true.
