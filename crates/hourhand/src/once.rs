@@ -1,13 +1,14 @@
 //! One run of one job, for a program that is started when there is something to do.
 
 use std::fmt::Display;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hourhand_core::outcome::Outcome;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
 
 use crate::builder::SchedulerBuilder;
+use crate::clock::machine;
 use crate::drive::FirstTrouble;
 use crate::error::Error;
 use crate::scheduler::{Scheduler, Triggered};
@@ -63,7 +64,7 @@ impl SchedulerBuilder {
     /// [`Error::is_unreachable`], [`Error::is_not_migrated`] and so on.
     pub async fn run_once<L: TryInto<SignedDuration, Error: Display>>(self, wait: L) -> Result<Once, Error> {
         let wait = wait.try_into().map_err(|error| Error::config(vec![format!("wait: {error}")]))?;
-        let until = Instant::now() + Duration::try_from(wait).unwrap_or(Duration::ZERO);
+        let until = machine() + Duration::try_from(wait).unwrap_or(Duration::ZERO);
         let (ends, ended) = mpsc::unbounded_channel();
         let (builder, job) = self.once(ends)?;
         let (scheduler, first_visit) = builder.launch()?;
@@ -79,14 +80,14 @@ impl SchedulerBuilder {
 async fn run(
     scheduler: &Scheduler,
     job: &str,
-    until: Instant,
+    until: Duration,
     mut ended: mpsc::UnboundedReceiver<crate::drive::RunEnd>,
 ) -> Result<Once, Error> {
     let epoch = loop {
         match scheduler.trigger(job).await? {
             Triggered::Started { epoch } => break epoch,
             Triggered::AlreadyRunning { node, since, epoch } => {
-                let left = until.saturating_duration_since(Instant::now());
+                let left = until.saturating_sub(machine());
                 if left.is_zero() {
                     return Ok(Once::AlreadyRunning { node, since, epoch });
                 }
