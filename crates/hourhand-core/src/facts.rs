@@ -29,6 +29,17 @@ pub struct Registered {
     pub start_delay: SignedDuration,
 }
 
+/// The job that a job's state went over to, under its new name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renamed {
+    /// Its name.
+    pub to: String,
+    /// What is handled there.
+    pub handled_until: Timestamp,
+    /// A run of it has not ended.
+    pub open: bool,
+}
+
 /// A job's row and its surroundings at one moment. Old as soon as it is read: a start re-checks all that matters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
@@ -42,6 +53,8 @@ pub struct Facts {
     pub counts_from: Option<Timestamp>,
     /// Another definition than this node's is the registered one.
     pub other: Option<Registered>,
+    /// The job goes on under another name: nothing of it starts under this one.
+    pub renamed: Option<Renamed>,
     /// The occurrence whose counters these are.
     pub open_for: Option<Timestamp>,
     /// Attempts used up by the open occurrence.
@@ -91,6 +104,7 @@ impl Facts {
             handled_until: at,
             counts_from: Some(at),
             other: None,
+            renamed: None,
             open_for: None,
             attempts: 0,
             failures: 0,

@@ -83,6 +83,8 @@ pub struct Definition {
     pub completes: bool,
     /// How long ended runs and skips are kept; the newest run always is.
     pub retention: SignedDuration,
+    /// The name it had before. Not part of what is registered.
+    pub renamed_from: Option<JobName>,
     /// The process has a condition of its own for running the job. Not part of what is registered.
     pub conditional: bool,
     /// The process wants to hear of occurrences that wait too long. Not part of what is registered.
@@ -114,6 +116,7 @@ impl Definition {
             retry: Retry::none(),
             completes: false,
             retention: SignedDuration::from_hours(14 * 24),
+            renamed_from: None,
             conditional: false,
             tells_late: false,
             tells_success: false,

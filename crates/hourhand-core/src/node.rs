@@ -28,6 +28,7 @@ mod maintain;
 mod members;
 mod orders;
 mod plan;
+mod renames;
 mod requests;
 mod rivals;
 mod runs;
@@ -222,9 +223,10 @@ impl Node {
         std::mem::take(&mut self.actions)
     }
 
-    /// The definitions stand in the database: the first visit is done.
+    /// The definitions stand in the database, but for jobs that wait for a run under their old name: the first visit is done.
     pub fn is_registered(&self) -> bool {
-        self.unregistered.is_empty() && (!self.settings.rowless || self.session.pid().is_some())
+        let awaited = self.unregistered.iter().any(|slot| self.awaits_registration(*slot));
+        !awaited && (!self.settings.rowless || self.session.pid().is_some())
     }
 
     /// Until when the locks held are believed in; none: no lock is held, or not any more. Each answered ping moves it.

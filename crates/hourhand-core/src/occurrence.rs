@@ -202,7 +202,7 @@ pub fn overlapped(job: &Definition, occurrence: Timestamp, now: Timestamp) -> Op
 pub fn overdue(job: &Definition, facts: &Facts, now: Timestamp, bound: SignedDuration) -> bool {
     let oldest = now.checked_sub(bound + job.delay()).unwrap_or(now);
     let due = job.schedule.previous_at_or_before(oldest).is_some_and(|occurrence| occurrence > facts.floor());
-    due && !facts.running && !facts.paused
+    due && !facts.running && !facts.paused && facts.renamed.is_none()
 }
 
 /// Whether a job seems to have been given up: overdue, and neither registered anew, nor started, nor run for two periods of its

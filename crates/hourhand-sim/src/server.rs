@@ -300,6 +300,7 @@ impl Server {
             Question::TryWatches(slots) => self.try_watches(pid, &jobs, slots),
             Question::Settle { slot, epoch, died } => self.settle(pid, jobs[slot.0], (*epoch, *died), at),
             Question::PassOver { slot, seen, skip } => self.pass_over(pid, jobs[slot.0], (*seen, skip.newest), at),
+            Question::TakeOver(heirs) => Execution::Done(Answer::TookOver(vec![true; heirs.len()])),
             Question::Late(late) => Execution::Done(Answer::Late(vec![false; late.len()])),
             Question::Prune => Execution::Done(Answer::Pruned(0)),
             // Nobody orders anything here: pauses and cancels are written by the plan.

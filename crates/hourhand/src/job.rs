@@ -40,6 +40,7 @@ pub struct Job {
     body: Body,
     starts: Starts,
     pub(crate) hooks: Hooks,
+    renamed_from: Option<String>,
     policies: Policies,
     complaints: Vec<String>,
 }
@@ -82,7 +83,8 @@ impl Job {
         });
         let starts = Starts::BySchedule;
         let (hooks, policies) = (Hooks::default(), Policies::default());
-        Job { name: name.into(), schedule, body, starts, hooks, policies, complaints: Vec::new() }
+        let (renamed_from, complaints) = (None, Vec::new());
+        Job { name: name.into(), schedule, body, starts, hooks, renamed_from, policies, complaints }
     }
 
     /// A job without a schedule, for [`run_once`](crate::SchedulerBuilder::run_once): it runs now, unless it runs anywhere, as a manual
@@ -242,6 +244,17 @@ impl Job {
         self
     }
 
+    /// The job was called `name` before: it takes over what was handled and covered under that name, retries and pause included, so
+    /// that nothing is repeated and no span is left out. History stays under the old name.
+    ///
+    /// Safe in a rolling deploy: the state goes over under the old name's lock, as soon as no run holds it, and from then on
+    /// processes of the old version start nothing under the old name. If the deploy is rolled back, they take the job back once
+    /// an occurrence has been overdue. Can stay in the code, and can be taken out once no process of the old version runs.
+    pub fn renamed_from(mut self, name: impl Into<String>) -> Job {
+        self.renamed_from = Some(name.into());
+        self
+    }
+
     /// The body records its own success, with [`Run::complete`](crate::Run::complete): a run that returns without having
     /// committed it has failed. Effects inside PostgreSQL are then exactly-once. Default: returning is success.
     pub fn completes(mut self, completes: bool) -> Job {
@@ -270,6 +283,12 @@ impl Job {
     pub fn complaints(&self) -> Vec<String> {
         let mut complaints = self.complaints.clone();
         complaints.extend(JobName::parse(&self.name).err().map(|error| error.to_string()));
+        let before = self.renamed_from.as_deref();
+        complaints
+            .extend(before.and_then(|name| JobName::parse(name).err()).map(|error| format!("renamed_from: {error}")));
+        if before == Some(self.name.as_str()) {
+            complaints.push("renamed_from: that is its name".to_owned());
+        }
         complaints.extend(self.schedule.complaints().map(|error| format!("schedule: {error}")));
         if self.schedule.is_continuous() {
             complaints.push("schedule: continuous jobs are not built yet".to_owned());
@@ -302,6 +321,7 @@ impl Job {
             stop_grace: policies.stop_grace.unwrap_or(defaults.stop_grace),
             warn_after: policies.warn_after,
             abandon_after: policies.abandon_after.unwrap_or(defaults.abandon_after),
+            renamed_from: self.renamed_from.as_deref().and_then(|name| JobName::parse(name).ok()),
             conditional: self.hooks.condition.is_some(),
             tells_late: self.hooks.late.is_some(),
             tells_success: self.hooks.success.is_some(),

@@ -20,6 +20,7 @@ impl Node {
                 self.session.quiet_until = now.mono + spread(Duration::from_millis(200), self.draw());
             }
             (Question::Register { jobs, .. }, Answer::Registered(others)) => self.registration_done(now, jobs, others),
+            (Question::TakeOver(asked), Answer::TookOver(done)) => self.took_over(now, asked, done),
             (Question::StandUp(jobs), Answer::StoodUp(done)) => self.stood_up(now, jobs, done),
             (Question::Look(slots), Answer::Looked { now: server, facts, requested }) => {
                 self.served(now);

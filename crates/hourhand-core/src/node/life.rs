@@ -43,6 +43,8 @@ pub(super) struct Job {
     pub(super) unrecorded: Option<Ending>,
     /// A body that would not stop: no run here until its task has ended.
     pub(super) stuck: Option<i64>,
+    /// Its state is to be taken over from another name, before it is registered.
+    pub(super) heir_of: Option<Inheritance>,
     /// Registered under another key by somebody else: not run here.
     pub(super) other_key: bool,
     /// It was registered once: what is registered otherwise since is newer.
@@ -63,6 +65,20 @@ pub(super) struct Job {
     pub(super) said_row_locked: bool,
     /// The holder of its newest occurrence died too often; until a run ends with its own node's word.
     pub(super) gave_up: bool,
+}
+
+/// A state to be taken over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Inheritance {
+    pub(super) from: String,
+    /// A run under the other name is under way: not tried before then.
+    pub(super) retry_at: Mono,
+}
+
+impl Inheritance {
+    pub(super) fn of(from: String) -> Inheritance {
+        Inheritance { from, retry_at: Mono::default() }
+    }
 }
 
 /// The answer of a job's own condition.
@@ -209,6 +225,7 @@ pub(super) struct Contention {
 impl Job {
     pub(super) fn new(definition: Arc<Definition>) -> Job {
         Job {
+            heir_of: definition.renamed_from.as_ref().map(|from| Inheritance::of(from.to_string())),
             definition,
             life: Life::Due,
             holds: Holds::default(),

@@ -129,6 +129,12 @@ impl Node {
         let sent = self.look_sent;
         let asked_before = self.job(slot).tickets.iter().map(|(_, since)| *since).filter(|since| *since <= sent);
         let Some(oldest) = asked_before.min() else { return false };
+        if let Some(renamed) = &facts.renamed {
+            let text = format!("the job goes on under the name {:?}", renamed.to);
+            let trouble = Trouble { kind: TroubleKind::Other, text };
+            self.answer_tickets_of(slot, sent, &TriggerAnswer::Unreachable(trouble));
+            return false;
+        }
         if facts.paused {
             self.answer_tickets_of(slot, sent, &TriggerAnswer::Paused);
             return false;
@@ -156,6 +162,9 @@ impl Node {
     /// No run of ours, no lock of ours.
     pub(super) fn idle_looked_at(&mut self, now: Now, slot: Slot, facts: &Facts, by_hand: bool) {
         let held = facts.holder.is_some();
+        if self.takes_back(now, slot, facts) {
+            return self.live(slot, Life::Due);
+        }
         let replaces = self.replaces(now, slot, facts);
         let not_up = self.job_mut(slot).not_up.take();
         if replaces.is_some() && replaces != not_up {
@@ -186,6 +195,9 @@ impl Node {
         let Some(server) = self.clock.estimate(now) else { return Decision::NotYet(None) };
         if self.shutting_down() || !self.stays(slot) {
             return Decision::NotYet(None);
+        }
+        if let Some(renamed) = &facts.renamed {
+            return Decision::NotYet(self.renamed_until(slot, renamed, server));
         }
         if facts.other.is_some() {
             return Decision::NotYet(self.stands_down_until(slot, facts, server));
@@ -298,7 +310,7 @@ impl Node {
         self.active_where(|job| {
             let asked_for = !job.tickets.is_empty() && job.look_at <= now;
             match &job.life {
-                Life::Due => true,
+                Life::Due => job.heir_of.is_none(),
                 Life::Granted(Grant { intent, retry_at, .. }) => intent.is_none() && *retry_at <= now,
                 Life::Resting => asked_for,
                 Life::Contended(_) => asked_for || job.is_late_since_look(now),

@@ -62,7 +62,8 @@ impl Node {
     pub(super) fn answer_added(&mut self) {
         let away = self.shutting_down() || self.session.trouble.is_some();
         let adding = std::mem::take(&mut self.adding);
-        let unregistered = adding.iter().filter(|(slot, _)| !away && self.unregistered.contains(slot));
+        let awaited = |slot: &Slot| self.unregistered.contains(slot) && self.awaits_registration(*slot);
+        let unregistered = adding.iter().filter(|(slot, _)| !away && awaited(slot));
         let wait: HashSet<Ticket> = unregistered.map(|(_, ticket)| *ticket).collect();
         let (later, done): (Vec<_>, Vec<_>) = adding.into_iter().partition(|(_, ticket)| wait.contains(ticket));
         self.adding = later;

@@ -28,7 +28,7 @@ impl Node {
     }
 
     fn plan_closed(&mut self, now: Now, retry_at: Mono) {
-        if !self.wants_session() {
+        if !self.wants_session(now.mono) {
             return self.finish_if_done();
         }
         // The lock that a body of ours ran under is for the server to free, or for us once the body has ended: ending the
@@ -57,12 +57,12 @@ impl Node {
     }
 
     /// Something calls for a session now.
-    pub(super) fn wants_session(&self) -> bool {
+    pub(super) fn wants_session(&self, now: Mono) -> bool {
         if self.shutting_down() {
             return self.active.iter().any(|slot| matches!(self.job(*slot).life, Life::Ending(_)));
         }
         self.settings.resident
-            || !self.unregistered.is_empty()
+            || self.wants_registration(now)
             || !self.status_tickets.is_empty()
             || !self.orders.is_empty()
             || self.wanted_by_a_job()
@@ -72,7 +72,8 @@ impl Node {
         self.active.iter().any(|slot| {
             let job = self.job(*slot);
             let life = match &job.life {
-                Life::Due | Life::Wanted(_) | Life::Granted(_) | Life::Ending(_) => true,
+                Life::Due => job.heir_of.is_none(),
+                Life::Wanted(_) | Life::Granted(_) | Life::Ending(_) => true,
                 Life::Running(going) => going.stop.is_none_or(|stop| !stop.aborted),
                 Life::Contended(_) => !job.waits_outside(),
                 Life::Resting => false,
@@ -84,8 +85,9 @@ impl Node {
     /// Those that begin apart from those whose rows are gone: what the former find registered otherwise is older, for the latter newer.
     fn register(&self) -> Question {
         let before = |slot: &Slot| self.job(*slot).registered_before;
-        let replace = self.unregistered.first().is_none_or(|first| !before(first));
-        let alike = self.unregistered.iter().copied().filter(|slot| before(slot) != replace);
+        let ready = || self.unregistered.iter().copied().filter(|slot| self.ready_to_register(*slot));
+        let replace = ready().next().is_none_or(|first| !before(&first));
+        let alike = ready().filter(|slot| before(slot) != replace);
         Question::Register { jobs: alike.take(REGISTERED_AT_ONCE).collect(), replace }
     }
 
@@ -100,10 +102,10 @@ impl Node {
         if now.mono < self.session.quiet_until {
             return None;
         }
-        if !self.unregistered.is_empty() && !self.shutting_down() {
+        if self.wants_registration(now.mono) && !self.shutting_down() {
             let migrate = self.settings.migrate && !self.session.migrated;
-            let register = self.register();
-            return Some(if migrate { Question::Migrate } else { register });
+            let next = self.take_over(now.mono).unwrap_or_else(|| self.register());
+            return Some(if migrate { Question::Migrate } else { next });
         }
         if let Some(order) = self.order() {
             return Some(order);
@@ -240,7 +242,8 @@ impl Node {
             let job = self.job(*slot);
             let rests =
                 matches!(job.life, Life::Resting) && job.holds == Default::default() && job.permit != Permit::Asking;
-            let only_unrecorded = rests && job.tickets.is_empty();
+            let waits_to_inherit = matches!(job.life, Life::Due) && job.heir_of.is_some();
+            let only_unrecorded = (rests || waits_to_inherit) && job.tickets.is_empty();
             let waits_outside = job.waits_outside() && job.tickets.is_empty();
             !(waits_outside || only_unrecorded)
         });

@@ -18,6 +18,7 @@ impl Node {
         // A node that stands down, or runs only what it is asked for itself, leaves it to those with the registered definition.
         let may = !facts.paused
             && facts.other.is_none()
+            && facts.renamed.is_none()
             && job.definition.starts == Starts::BySchedule
             && !self.shutting_down()
             && self.stays(slot)

@@ -139,7 +139,7 @@ impl Node {
             self.nothing_held(now, &trouble.text);
         }
         // At rest it is nobody's loss: the next visit opens another.
-        if self.wants_session() {
+        if self.wants_session(now.mono) {
             self.trouble(now, trouble);
         }
     }
@@ -268,7 +268,7 @@ impl Node {
                 self.drop_session(now, now.mono + wait, &trouble.text);
                 // With nothing else to do it is nobody's loss: the lock went with the session, and no visit would take the word
                 // back before the next one is due.
-                if self.wants_session() {
+                if self.wants_session(now.mono) {
                     self.trouble(now, trouble);
                 }
             }
@@ -285,7 +285,11 @@ impl Node {
                 self.not_stood_up(&jobs);
                 self.visit_refused(now, trouble);
             }
-            Question::Migrate | Question::Register { .. } | Question::Look(_) | Question::Order(..) => {
+            Question::Migrate
+            | Question::TakeOver(_)
+            | Question::Register { .. }
+            | Question::Look(_)
+            | Question::Order(..) => {
                 self.visit_refused(now, trouble);
             }
         }

@@ -174,7 +174,7 @@ impl Node {
         ahead.chain(calendar).min().unwrap_or(SLEEP_MAX).min(SLEEP_MAX)
     }
 
-    fn job_wakes_at(&self, slot: Slot) -> [Option<Mono>; 6] {
+    fn job_wakes_at(&self, slot: Slot) -> [Option<Mono>; 7] {
         let job = self.job(slot);
         let (life, gives_up) = match &job.life {
             Life::Resting | Life::Due | Life::Wanted(_) => (None, None),
@@ -191,6 +191,7 @@ impl Node {
         let unrecorded = job.unrecorded.as_ref().map(|ending| ending.retry_at);
         let warns = job.going().and_then(|going| going.warn_at);
         let late = job.waiting.filter(|waiting| !waiting.told).map(|waiting| waiting.late_at);
-        [life, gives_up, tickets, unrecorded, warns, late]
+        let inherits = job.heir_of.as_ref().map(|heir_of| heir_of.retry_at);
+        [life, gives_up, tickets, unrecorded, warns, late, inherits]
     }
 }

@@ -87,6 +87,8 @@ pub enum Answer {
     MigrationBusy,
     /// Registered, but for these jobs, which stand under another key.
     Registered(Vec<Slot>),
+    /// Taken over, or nothing to take; or not yet: a run under the other name is under way. One entry a job.
+    TookOver(Vec<bool>),
     /// Registered, or not: by now another definition stands there. One entry a job.
     StoodUp(Vec<bool>),
     /// What the look showed; `None`: no such row.

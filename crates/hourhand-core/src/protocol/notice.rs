@@ -30,6 +30,13 @@ pub enum Notice {
         /// Whether so; else its definition was registered by another process.
         overdue: bool,
     },
+    /// The job went on under another name, and nobody runs it there: this node runs it again under its own.
+    TakenBack {
+        /// The job.
+        slot: Slot,
+        /// The other name.
+        from: String,
+    },
     /// A run began.
     RunStarted {
         /// Its job.

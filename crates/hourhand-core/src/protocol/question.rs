@@ -20,6 +20,8 @@ pub enum Question {
         /// Whether to.
         replace: bool,
     },
+    /// Take the state of other names over, each under that name's lock, before the jobs are registered.
+    TakeOver(Vec<(Slot, String)>),
     /// Register this node's definitions in place of these others (by their fingerprints), with the same floor: nobody runs them.
     StandUp(Vec<(Slot, i64)>),
     /// Read all that a decision needs.

@@ -108,6 +108,11 @@ fn hooks_are_told_once_and_conditions_asked_first() {
 }
 
 #[test]
+fn a_job_under_a_new_name_goes_on_where_the_old_one_was() {
+    golden::check::<World>("node_renames.txt");
+}
+
+#[test]
 fn jobs_come_and_go() {
     golden::check::<World>("node_members.txt");
 }

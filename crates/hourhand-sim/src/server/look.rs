@@ -33,6 +33,7 @@ impl Server {
             ended_epoch: row.ended_epoch,
             handled_until: row.handled_until,
             counts_from: Some(row.counts_from),
+            renamed: None,
             other: self.other(job, row, pid),
             open_for: row.open_for,
             attempts: row.attempts,

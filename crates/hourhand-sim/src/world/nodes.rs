@@ -183,6 +183,7 @@ pub(crate) fn name_of(question: &Question) -> &'static str {
         Question::TryWatches(_) => "try watches",
         Question::Settle { .. } => "settle",
         Question::PassOver { .. } => "pass over",
+        Question::TakeOver(_) => "take over",
         Question::Late(_) => "late",
         Question::Prune => "prune",
         Question::Order(..) => "order",

@@ -39,6 +39,10 @@ pub(super) fn say(notice: Notice, catalog: &Catalog) {
         Notice::StoodUp { slot, overdue: false } => {
             info!(job = job(slot), "this node's definition is the registered one again: it runs the job");
         }
+        Notice::TakenBack { slot, from } => warn!(
+            job = job(slot),
+            "the job went on under the name {from:?} and nobody runs it there: it is taken back and runs here under this one"
+        ),
         notice @ (Notice::RunStarted { .. } | Notice::RunEnded { .. } | Notice::RunSuperseded { .. }) => {
             say_of_a_run(notice, catalog);
         }

@@ -47,6 +47,7 @@ impl Session {
         match question {
             Question::Migrate => super::migrate::migrate(&self.client, &self.schema).await,
             Question::Register { jobs, replace } => self.register(catalog, jobs, *replace).await,
+            Question::TakeOver(heirs) => self.take_over(catalog, heirs).await,
             Question::StandUp(jobs) => self.stand_up(catalog, jobs).await,
             Question::Look(slots) => self.look(catalog, slots).await,
             Question::TryLocks(slots) => match &self.signature {
@@ -110,6 +111,17 @@ impl Session {
         let others = by_name(rows)?;
         let other = |slot: &Slot| others.contains_key(&catalog.entry(*slot).name);
         Ok(Answer::Registered(slots.iter().copied().filter(other).collect()))
+    }
+
+    async fn take_over(&self, catalog: &Catalog, heirs: &[(Slot, String)]) -> Result<Answer, Trouble> {
+        let slots: Vec<Slot> = heirs.iter().map(|(slot, _)| *slot).collect();
+        let (names, keys) = (catalog.names(&slots), catalog.keys(&slots));
+        let others: Vec<&str> = heirs.iter().map(|(_, from)| from.as_str()).collect();
+        let params: [Param<'_>; 3] =
+            [(&names, Type::TEXT_ARRAY), (&keys, Type::INT8_ARRAY), (&others, Type::TEXT_ARRAY)];
+        let rows = by_name(self.rows(&self.statements.take_over, &params).await?)?;
+        let done = names.iter().map(|name| rows.get(*name).map_or(Ok(false), |row| get(row, "done")));
+        Ok(Answer::TookOver(done.collect::<Result<_, Trouble>>()?))
     }
 
     async fn stand_up(&self, catalog: &Catalog, jobs: &[(Slot, i64)]) -> Result<Answer, Trouble> {
@@ -297,6 +309,7 @@ fn name_of(question: &Question) -> &'static str {
     match question {
         Question::Migrate => "migrate",
         Question::Register { .. } => "register",
+        Question::TakeOver(_) => "take_over",
         Question::StandUp(_) => "stand_up",
         Question::Look(_) => "look",
         Question::TryLocks(_) => "try_locks",

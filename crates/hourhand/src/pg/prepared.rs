@@ -22,6 +22,7 @@ async fn every_statement_prepares_against_the_migrated_schema() {
         &statements.settle,
         &statements.pass_over,
         &statements.late,
+        &statements.take_over,
         &statements.prune,
         &statements.pause,
         &statements.resume,

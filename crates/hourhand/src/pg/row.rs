@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use hourhand_core::facts::{Facts, Holder, Registered};
+use hourhand_core::facts::{Facts, Holder, Registered, Renamed};
 use hourhand_core::key::Key;
 use hourhand_core::outcome::Trigger;
 use hourhand_core::protocol::{Started, Trouble};
@@ -52,6 +52,7 @@ pub(crate) fn facts(row: &Row) -> Result<Facts, Trouble> {
         handled_until: instant(row, "handled_until")?,
         counts_from: instant_or_none(row, "counts_from")?,
         other: other(row)?,
+        renamed: renamed(row)?,
         open_for: instant_or_none(row, "open_for")?,
         attempts: count(row, "attempts")?,
         failures: count(row, "failures")?,
@@ -72,6 +73,13 @@ pub(crate) fn facts(row: &Row) -> Result<Facts, Trouble> {
         last_success_at: instant_or_none(row, "last_success_at")?,
         request: None,
     })
+}
+
+/// Where the job went, if it goes on under another name.
+fn renamed(row: &Row) -> Result<Option<Renamed>, Trouble> {
+    let Some(to) = get::<Option<String>>(row, "renamed_to")? else { return Ok(None) };
+    let (handled_until, open) = (instant(row, "renamed_handled_until")?, get(row, "renamed_open")?);
+    Ok(Some(Renamed { to, handled_until, open }))
 }
 
 /// Another definition, where one is registered.

@@ -32,6 +32,7 @@ mod nothing_at_rest;
 mod one_run_at_a_time;
 mod pauses;
 mod recording_refused;
+mod renamed_jobs;
 mod requests_from_elsewhere;
 mod retention;
 mod rolling_deploys;

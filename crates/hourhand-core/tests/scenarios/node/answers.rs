@@ -48,6 +48,7 @@ impl World {
             }
             ("blocker", Question::Unblock(_)) => Answer::Blocker(parts(rest).map(|part| self.obstacle(part).1).next()),
             ("backfilling", Question::Order(..)) => Answer::Ordered(Ordered::Backfilling(rest.parse().unwrap())),
+            ("took-over", Question::TakeOver(heirs)) => Answer::TookOver(vec![rest != "not-yet"; heirs.len()]),
             ("late", Question::Late(late)) => Answer::Late(vec![rest == "first"; late.len()]),
             ("done", Question::Order(..)) => Answer::Ordered(Ordered::Nothing),
             ("pruned", Question::Prune) => Answer::Pruned(rest.parse().unwrap()),

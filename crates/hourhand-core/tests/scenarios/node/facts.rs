@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hourhand_core::facts::{Facts, Holder, Registered};
+use hourhand_core::facts::{Facts, Holder, Registered, Renamed};
 use hourhand_core::job::Definition;
 use hourhand_core::key::Key;
 use hourhand_core::name::JobName;
@@ -24,6 +24,7 @@ pub(crate) fn set(facts: &mut Facts, word: &str) {
         "counts_from" => facts.counts_from = optional(value).map(time),
         "open" => facts.open_for = optional(value).map(time),
         "attempts" => facts.attempts = value.parse().unwrap(),
+        "renamed" => facts.renamed = optional(value).map(renamed),
         "failures" => facts.failures = value.parse().unwrap(),
         "deaths" => facts.deaths = value.parse().unwrap(),
         "not_before" => facts.not_before = optional(value).map(time),
@@ -62,6 +63,12 @@ fn request(text: &str) -> Request {
     let (id, span) = text.split_once('/').map_or((text, None), |(id, span)| (id, span.split_once('/')));
     let backfill = |(after, until)| Wanted::Backfill { after: time(after), until: time(until) };
     Request { id: id.parse().unwrap(), wanted: span.map_or(Wanted::Run, backfill) }
+}
+
+/// `NEW/10:00`: goes on as NEW, where so much is handled.
+fn renamed(text: &str) -> Renamed {
+    let (to, handled) = text.split_once('/').unwrap();
+    Renamed { to: to.to_owned(), handled_until: time(handled), open: false }
 }
 
 fn holder(text: &str) -> Holder {

@@ -40,6 +40,7 @@ fn policy(job: &mut Definition, word: &str) {
         "warn_after" => job.warn_after = optional(value).map(length),
         "abandon_after" => job.abandon_after = length(value),
         "retry_jitter" => job.retry = job.retry.jitter(length(value)),
+        "renamed_from" => job.renamed_from = Some(JobName::parse(value).unwrap()),
         "only_if" => job.conditional = true,
         "on_late" => job.tells_late = true,
         "on_success" => job.tells_success = true,

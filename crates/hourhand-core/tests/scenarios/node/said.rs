@@ -66,6 +66,10 @@ fn question(question: &Question, jobs: &[Definition]) -> String {
             let which = if slots.len() == jobs.len() { String::new() } else { names(slots, jobs) };
             format!("register{}{which}", if *replace { "" } else { " what is missing" })
         }
+        Question::TakeOver(heirs) => {
+            let each = heirs.iter().map(|(slot, from)| format!(" {} from {from}", jobs[slot.0].name));
+            format!("take over{}", each.collect::<String>())
+        }
         Question::StandUp(jobs_seen) => {
             let each = jobs_seen.iter().map(|(slot, seen)| format!(" {} for {seen}", jobs[slot.0].name));
             format!("stand up{}", each.collect::<String>())
@@ -230,6 +234,7 @@ fn notice(notice: &Notice, jobs: &[Definition]) -> String {
         }
         Notice::OutOfLocks => "out of locks".to_owned(),
         Notice::BodyStuck { slot, epoch } => format!("body {}/{epoch} does not stop", name(slot)),
+        Notice::TakenBack { slot, from } => format!("{} is taken back from {from}", name(slot)),
         Notice::RunTakesLong { slot, epoch, after } => {
             format!("{}/{epoch} takes longer than {}", name(slot), length_shown(*after))
         }

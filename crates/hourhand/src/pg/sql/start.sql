@@ -3,6 +3,7 @@
 -- but answers sub-queries (of history, say) from the old snapshot, and an occurrence would be repeated.
 --   j.epoch = s.epoch     s is the same row in the snapshot: what changed since is not started, but tried again
 --   j.epoch = w.seen      the row the node decided upon
+--   j.renamed_to          it goes on under another name
 --   j.epoch = ended_epoch a run without an end is settled first, by a statement of its own
 --   d.fingerprint         an occurrence is one of the registered definition: its node has not been told to stand down meanwhile
 --   lease                 no other kind of exclusion runs it; its row is locked too, so that no renewal slips in between
@@ -38,7 +39,7 @@ ready as (
   join {schema}.lease l on l.job = w.name
   left join {schema}.pause p on p.job = w.name
   left join {schema}.definition d on d.job = w.name
-  where j.epoch = s.epoch and j.epoch = w.seen and j.epoch = j.ended_epoch
+  where j.epoch = s.epoch and j.epoch = w.seen and j.epoch = j.ended_epoch and j.renamed_to is null
     and (w.occurrence is null or (
       j.handled_until < w.occurrence
       and (d.fingerprint is null or w.fingerprint is null or d.fingerprint = w.fingerprint)

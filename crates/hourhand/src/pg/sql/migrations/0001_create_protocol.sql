@@ -32,7 +32,9 @@ create table {schema}.job (
   open_for timestamptz,
   attempts int not null default 0,
   deaths int not null default 0,
-  not_before timestamptz
+  not_before timestamptz,
+  -- The job goes on under this name: nothing starts under the old one.
+  renamed_to text
 ) with (fillfactor = 50);
 
 create table {schema}.definition (
@@ -302,6 +304,50 @@ begin
   return query select coalesce(dead, r.deaths), gives_up or coalesce(withdrawn, false);
 end $$;
 
+-- A job under a new name takes over what its old name has done, or the old one takes it back. Under the lock of the other name, tried
+-- and held for this transaction alone: whoever runs that is waited for by being asked again. True: done, or there is nothing to
+-- take: no such row, or the new name has a life of its own.
+create function {schema}.take_over(p_job text, p_key bigint, p_from text) returns boolean
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  o {schema}.job;
+  n {schema}.job;
+begin
+  -- In the order of names: two nodes that do it at once must not deadlock.
+  perform from {schema}.job j where j.name in (p_job, p_from) order by j.name for no key update;
+  select j.* into o from {schema}.job j where j.name = p_from;
+  select j.* into n from {schema}.job j where j.name = p_job;
+  if o.name is null or o.renamed_to is not null or (n.name is not null and n.renamed_to is distinct from p_from) then
+    return true;
+  end if;
+  if not pg_try_advisory_xact_lock(o.key)
+    or exists (select from {schema}.lease l where l.job = p_from and l.expires_at > clock_timestamp()) then
+    return false;
+  end if;
+  if o.epoch > o.ended_epoch then
+    perform {schema}.settle(p_from, o.epoch, true);
+    select j.* into o from {schema}.job j where j.name = p_from;
+  end if;
+  insert into {schema}.job as j (name, key, epoch, ended_epoch, last_outcome, last_success_at, failures, handled_until,
+    covered_until, open_for, attempts, deaths, not_before)
+  values (p_job, p_key, o.epoch, o.ended_epoch, o.last_outcome, o.last_success_at, o.failures, o.handled_until,
+    o.covered_until, o.open_for, o.attempts, o.deaths, o.not_before)
+  on conflict (name) do update set
+    epoch = greatest(j.epoch, excluded.epoch), ended_epoch = greatest(j.epoch, excluded.epoch),
+    last_outcome = excluded.last_outcome, last_success_at = excluded.last_success_at, failures = excluded.failures,
+    handled_until = excluded.handled_until, covered_until = excluded.covered_until, open_for = excluded.open_for,
+    attempts = excluded.attempts, deaths = excluded.deaths, not_before = excluded.not_before, renamed_to = null;
+  update {schema}.job j set renamed_to = p_job where j.name = p_from;
+  insert into {schema}.definition as d (job, body, fingerprint, counts_from)
+  select p_job, f.body, f.fingerprint, f.counts_from from {schema}.definition f where f.job = p_from
+  on conflict (job) do nothing;
+  insert into {schema}.pause as p (job, active, until, reason, actor, resumed_at)
+  select p_job, f.active, f.until, f.reason, f.actor, f.resumed_at from {schema}.pause f where f.job = p_from
+  on conflict (job) do update set active = excluded.active, until = excluded.until, reason = excluded.reason,
+    actor = excluded.actor, resumed_at = excluded.resumed_at;
+  return true;
+end $$;
+
 -- A manual run by a session that holds the job's key, in any language. It ends by `complete`, or is lost with its session.
 create function {schema}.begin(p_job text)
 returns table (epoch bigint, window_from timestamptz, window_until timestamptz)
@@ -318,6 +364,9 @@ begin
   select j.* into r from {schema}.job j where j.name = p_job for no key update;
   if not {schema}.may_run(p_job, r.key, null) then
     raise exception 'job % runs under a lease', p_job using errcode = 'HH002';
+  end if;
+  if r.renamed_to is not null then
+    raise exception 'job % goes on under the name %', p_job, r.renamed_to using errcode = 'HH003';
   end if;
   if r.epoch > r.ended_epoch then
     perform {schema}.settle(p_job, r.epoch, true);
