@@ -1,4 +1,5 @@
 //! A node with ten thousand jobs wakes for those that are due, and is small.
+#![allow(clippy::unwrap_used, reason = "a test has nothing better to do with an error")]
 
 use std::time::{Duration, Instant};
 

@@ -16,12 +16,14 @@ const HOOK_BOUND: Duration = Duration::from_secs(10);
 /// A condition that takes longer does not hold.
 const CONDITION_BOUND: Duration = Duration::from_secs(5);
 
+/// What has been said to misbehave: a job's hook, or its condition.
+type Said = Arc<Mutex<HashSet<(String, Option<What>)>>>;
+
 pub(super) struct Calls {
     runtime: Handle,
     answers: mpsc::UnboundedReceiver<(Slot, bool)>,
     answer: mpsc::UnboundedSender<(Slot, bool)>,
-    /// What has been said to misbehave.
-    said: Arc<Mutex<HashSet<(String, Option<What>)>>>,
+    said: Said,
 }
 
 impl Calls {

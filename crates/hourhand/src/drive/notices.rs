@@ -24,25 +24,11 @@ pub(super) fn say(notice: Notice, catalog: &Catalog) {
         Notice::SessionShared => error!(
             "the scheduler's session is shared: a transaction pooler stands between; give a direct URL for the session (session_url)"
         ),
-        Notice::OtherKey(slot) => error!(
-            job = job(slot),
-            "the job is registered under another key: one schema serves one namespace; not run by this node"
-        ),
-        Notice::StoodDown(slot) => info!(
-            job = job(slot),
-            "another definition of the job was registered since: it decides, and this node runs the job no more"
-        ),
-        Notice::StoodUp { slot, overdue: true } => warn!(
-            job = job(slot),
-            "nobody runs the definition that was registered last: this node's is registered in its place, and it runs the job again"
-        ),
-        Notice::StoodUp { slot, overdue: false } => {
-            info!(job = job(slot), "this node's definition is the registered one again: it runs the job");
-        }
-        Notice::TakenBack { slot, from } => warn!(
-            job = job(slot),
-            "the job went on under the name {from:?} and nobody runs it there: it is taken back and runs here under this one"
-        ),
+        notice @ (Notice::OtherKey(_)
+        | Notice::StoodDown(_)
+        | Notice::StoodUp { .. }
+        | Notice::TakenBack { .. }
+        | Notice::Declined(_)) => say_of_who_runs_it(notice, catalog),
         notice @ (Notice::RunStarted { .. } | Notice::RunEnded { .. } | Notice::RunSuperseded { .. }) => {
             say_of_a_run(notice, catalog);
         }
@@ -74,10 +60,6 @@ pub(super) fn say(notice: Notice, catalog: &Catalog) {
         Notice::RunTakesLong { slot, epoch, after } => {
             warn!(job = job(slot), epoch, "the run takes longer than {after:#}");
         }
-        Notice::Declined(slot) => info!(
-            job = job(slot),
-            "due, but this process's own condition does not hold: left to others, asked again while nobody runs it"
-        ),
         Notice::BodyStuck { slot, epoch } => error!(
             job = job(slot),
             epoch,
@@ -86,6 +68,36 @@ pub(super) fn say(notice: Notice, catalog: &Catalog) {
         Notice::RuntimeGone => {
             error!("the runtime on which bodies run has shut down: this process runs no job any more");
         }
+    }
+}
+
+fn say_of_who_runs_it(notice: Notice, catalog: &Catalog) {
+    let job = |slot| catalog.entry(slot).name.as_str();
+    match notice {
+        Notice::OtherKey(slot) => error!(
+            job = job(slot),
+            "the job is registered under another key: one schema serves one namespace; not run by this node"
+        ),
+        Notice::StoodDown(slot) => info!(
+            job = job(slot),
+            "another definition of the job was registered since: it decides, and this node runs the job no more"
+        ),
+        Notice::StoodUp { slot, overdue: true } => warn!(
+            job = job(slot),
+            "nobody runs the definition that was registered last: this node's is registered in its place, and it runs the job again"
+        ),
+        Notice::StoodUp { slot, overdue: false } => {
+            info!(job = job(slot), "this node's definition is the registered one again: it runs the job");
+        }
+        Notice::TakenBack { slot, from } => warn!(
+            job = job(slot),
+            "the job went on under the name {from:?} and nobody runs it there: it is taken back and runs here under this one"
+        ),
+        Notice::Declined(slot) => info!(
+            job = job(slot),
+            "due, but this process's own condition does not hold: left to others, asked again while nobody runs it"
+        ),
+        other => debug!(?other),
     }
 }
 

@@ -123,7 +123,7 @@ async fn an_occurrence_that_waits_too_long_is_told_once_by_one_of_all_nodes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_that_panics_or_never_returns_holds_nothing_up() {
     let world = World::new().await;
-    let body = |n: usize| async move { if n % 2 == 0 { Err(Failure::unexpected("no")) } else { Ok(()) } };
+    let body = |n: usize| async move { if n.is_multiple_of(2) { Err(Failure::unexpected("no")) } else { Ok(()) } };
     let count = Arc::new(AtomicUsize::new(0));
     let job =
         Job::new(JOB, Schedule::every(Duration::from_secs(1)), move |_| body(count.fetch_add(1, Ordering::SeqCst)));
