@@ -28,6 +28,7 @@ struct Policies {
     catch_up: Option<CatchUp>,
     overlap: Option<Overlap>,
     retry: Option<Retry>,
+    renamed_from: Option<String>,
     completes: Option<bool>,
 }
 
@@ -77,6 +78,9 @@ impl Policies {
         if let Some(retry) = self.retry {
             job = job.retry(retry);
         }
+        if let Some(name) = &self.renamed_from {
+            job = job.renamed_from(name);
+        }
         match self.completes {
             Some(completes) => job.completes(completes),
             None => job,
@@ -93,6 +97,7 @@ pub(super) fn read(name: &str, section: Section<'_>, top: &Top) -> Option<JobCon
         catch_up: catch_up(&section),
         overlap: section.choice("overlap", &OVERLAPS),
         retry: retry(&section),
+        renamed_from: section.text("renamed_from").map(Spanned::into_inner),
         completes: section.yes("completes"),
     };
     let (work, hooks) = (work::read(&section), work::hooks(&section));
