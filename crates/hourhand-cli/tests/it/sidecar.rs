@@ -131,7 +131,7 @@ impl Up {
         let log = self.log();
         let address = log.split("listening on http://").nth(1).unwrap().split(": ").next().unwrap().to_owned();
         let mut stream = TcpStream::connect(address).await.unwrap();
-        stream.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).await.unwrap();
+        stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
