@@ -10,6 +10,7 @@ with locks as materialized (
 select j.name, j.key, clock_timestamp() as now, d.body::text as body, d.registered_at,
   null::text as other, d.fingerprint,
   j.epoch, j.ended_epoch, j.handled_until, j.covered_until, d.counts_from,
+  r.name as renamed_to, r.handled_until as renamed_handled_until, r.epoch > r.ended_epoch as renamed_open,
   j.open_for, j.attempts, j.failures, j.deaths, j.not_before,
   j.node, j.started_at, j.scheduled_for, j.trigger, j.last_outcome, j.last_success_at,
   coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false) as paused,
@@ -24,6 +25,7 @@ select j.name, j.key, clock_timestamp() as now, d.body::text as body, d.register
     or coalesce(e.live and e.epoch = j.epoch and j.epoch > j.ended_epoch, false) as running
 from {schema}.job j
 left join {schema}.definition d on d.job = j.name
+left join {schema}.job r on r.name = j.renamed_to
 left join {schema}.pause p on p.job = j.name
 left join lateral (
   select l.holder, l.epoch, l.expires_at > clock_timestamp() as live,
