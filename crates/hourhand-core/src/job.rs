@@ -69,7 +69,7 @@ pub struct Definition {
     pub initial_window: SignedDuration,
     /// How long a window may be; what is left is covered by runs that follow at once. `None`: no limit.
     pub window_max: Option<SignedDuration>,
-    /// How long a body may run; `None` for no limit.
+    /// How long a body may run; `None` for no limit. A continuous one has none.
     pub timeout: Option<SignedDuration>,
     /// A run that takes longer is worth a warning, once.
     pub warn_after: Option<SignedDuration>,
@@ -96,6 +96,7 @@ pub struct Definition {
 impl Definition {
     /// A job with every policy at its default.
     pub fn new(name: JobName, key: Key, schedule: Schedule) -> Definition {
+        let continuous = schedule.is_continuous();
         Definition {
             name,
             key,
@@ -109,7 +110,7 @@ impl Definition {
             lookback: SignedDuration::ZERO,
             initial_window: SignedDuration::ZERO,
             window_max: None,
-            timeout: Some(SignedDuration::from_hours(1)),
+            timeout: (!continuous).then_some(SignedDuration::from_hours(1)),
             warn_after: None,
             abandon_after: SignedDuration::from_secs(60),
             stop_grace: SignedDuration::from_secs(10),

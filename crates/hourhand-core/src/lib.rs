@@ -5,6 +5,7 @@
 
 pub mod backoff;
 pub mod claim;
+mod continuous;
 pub mod facts;
 pub mod job;
 pub mod key;

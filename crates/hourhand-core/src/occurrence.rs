@@ -6,6 +6,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::continuous;
 use crate::facts::Facts;
 use crate::job::{CatchUp, Definition, Overlap};
 use crate::outcome::Trigger;
@@ -72,16 +73,23 @@ pub enum Decision {
     Due(Due),
     /// The window of the newest run was bounded: another run follows at once, for no occurrence.
     FollowUp,
+    /// A continuous job has no run: its body is to be started.
+    Continuous,
     /// Occurrences are passed over without a run; that is to be put on record, under the lock.
     PassOver(Skip),
     /// An occurrence needs a run, but not before then.
     Later(Timestamp),
     /// Nothing to run before then; `None`: never again.
     NotYet(Option<Timestamp>),
+    /// Nothing to run, until somebody changes something: to be looked at again after a while.
+    LookAgain,
 }
 
 /// Decides by the facts of a look what is to be done at `now` (the server's time).
 pub fn decide(job: &Definition, facts: &Facts, now: Timestamp) -> Decision {
+    if job.schedule.is_continuous() {
+        return continuous::decide(facts, now);
+    }
     let asked = now.checked_sub(job.delay()).unwrap_or(now);
     let floor = facts.floor();
     if facts.paused {
@@ -103,7 +111,9 @@ pub fn decide(job: &Definition, facts: &Facts, now: Timestamp) -> Decision {
         let skip = uncounted(job, facts, last).map(|skip| Skip { reason: SkipReason::TooLate, ..skip });
         return skip.map_or(Decision::NotYet(next_start(job, last)), Decision::PassOver);
     };
-    let waits = facts.deaths > 0 || facts.open_for == Some(occurrence);
+    // What a continuous job of that name has to wait for is not the occurrence's.
+    let dead = facts.deaths > 0 && facts.trigger != Some(Trigger::Continuous);
+    let waits = dead || facts.open_for == Some(occurrence);
     if let Some(until) = facts.not_before.filter(|until| waits && *until > now) {
         // A newer occurrence replaces the one that waits for a retry, with fresh attempts. Deaths are waited out in any case.
         let replaces = facts.deaths == 0 && !matches!(job.catch_up, CatchUp::All(_));
@@ -198,8 +208,11 @@ pub fn overlapped(job: &Definition, occurrence: Timestamp, now: Timestamp) -> Op
 }
 
 /// Whether an occurrence has waited so long that somebody should be told: due, not handled, not running, not paused, and older
-/// than `bound`.
+/// than `bound`. A continuous job: not running for longer than that, though its backoff has passed.
 pub fn overdue(job: &Definition, facts: &Facts, now: Timestamp, bound: SignedDuration) -> bool {
+    if job.schedule.is_continuous() {
+        return continuous::overdue(facts, now, bound);
+    }
     let oldest = now.checked_sub(bound + job.delay()).unwrap_or(now);
     let due = job.schedule.previous_at_or_before(oldest).is_some_and(|occurrence| occurrence > facts.floor());
     due && !facts.running && !facts.paused && facts.renamed.is_none()
@@ -219,7 +232,9 @@ pub fn orphaned(
 
 /// Whether nobody has registered, started or run the job for two periods of its schedule.
 pub fn forsaken(job: &Definition, facts: &Facts, registered_at: Timestamp, now: Timestamp) -> bool {
-    let Some(period) = job.schedule.period_at(now) else { return false };
+    // Without occurrences an hour has to do.
+    let hour = || job.schedule.is_continuous().then_some(SignedDuration::from_hours(1));
+    let Some(period) = job.schedule.period_at(now).or_else(hour) else { return false };
     let life = [Some(registered_at), facts.started_at, facts.last_success_at].into_iter().flatten().max();
     life.is_some_and(|last| now.duration_since(last) > period + period)
 }

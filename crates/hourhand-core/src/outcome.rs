@@ -67,6 +67,8 @@ pub enum Trigger {
     Manual,
     /// Somebody asked for its occurrence to be run again. Such a run never moves or eats one.
     Backfill,
+    /// A body that should always be running was not.
+    Continuous,
 }
 
 impl Trigger {
@@ -75,7 +77,7 @@ impl Trigger {
     pub fn is_by_schedule(self) -> bool {
         match self {
             Trigger::Schedule | Trigger::CatchUp | Trigger::Retry => true,
-            Trigger::Manual | Trigger::Backfill => false,
+            Trigger::Manual | Trigger::Backfill | Trigger::Continuous => false,
         }
     }
 
@@ -87,13 +89,14 @@ impl Trigger {
             Trigger::Retry => "retry",
             Trigger::Manual => "manual",
             Trigger::Backfill => "backfill",
+            Trigger::Continuous => "continuous",
         }
     }
 
     /// The trigger that a word of history stands for.
     pub fn parse(word: &str) -> Option<Trigger> {
-        use Trigger::{Backfill, CatchUp, Manual, Retry, Schedule};
-        [Schedule, CatchUp, Retry, Manual, Backfill].into_iter().find(|trigger| trigger.as_str() == word)
+        use Trigger::{Backfill, CatchUp, Continuous, Manual, Retry, Schedule};
+        [Schedule, CatchUp, Retry, Manual, Backfill, Continuous].into_iter().find(|trigger| trigger.as_str() == word)
     }
 }
 

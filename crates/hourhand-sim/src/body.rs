@@ -10,6 +10,9 @@ use crate::random::Random;
 use crate::server::Cause;
 use crate::time::At;
 
+/// What a continuous body takes, left alone: longer than any simulated time.
+const ENDLESS: Duration = Duration::from_secs(1_000_000);
+
 /// A body under way.
 #[derive(Clone, Debug)]
 pub(crate) struct Body {
@@ -70,9 +73,10 @@ pub(crate) enum Step {
 
 impl Nature {
     /// A body of a job; in quiet times all of them are well-behaved.
-    pub(crate) fn draw(job: &JobModel, quiet: bool, random: &mut Random) -> Nature {
+    pub(crate) fn draw(job: &JobModel, (quiet, continuous): (bool, bool), random: &mut Random) -> Nature {
+        let endless = quiet && continuous;
         let longest = if quiet { job.body_max.min(Duration::from_secs(3)) } else { job.body_max };
-        let length = random.between(Duration::from_millis(20), longest);
+        let length = if endless { ENDLESS } else { random.between(Duration::from_millis(20), longest) };
         let writes = random.chance(700);
         let holds_long = !quiet && random.chance(60);
         let odd = |random: &mut Random, per_mille: u64| !quiet && random.chance(per_mille);

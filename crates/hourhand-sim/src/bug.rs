@@ -36,6 +36,8 @@ pub enum Bug {
     StartsAnyDefinition,
     /// The start of a run that was asked for leaves the request to be taken by somebody else.
     RequestNotTaken,
+    /// The backoff of a continuous job is known to the node that ran it, and to nobody else.
+    BackoffInMemory,
 }
 
 impl Bug {
@@ -46,7 +48,7 @@ impl Bug {
             Bug::UnlockBeforeEnd => &["P4", "P7"],
             Bug::EpochInMemory | Bug::EpochFromRowOnly | Bug::FenceTooWide => &["P2"],
             Bug::SkipByFinder => &["P3"],
-            Bug::DeathsForgotten | Bug::StandDownForEver => &["P8"],
+            Bug::DeathsForgotten | Bug::StandDownForEver | Bug::BackoffInMemory => &["P8"],
             Bug::StartsAnyDefinition => &["deploy"],
             Bug::PingCountedFromAnswer | Bug::CloseBeforeBodiesEnd | Bug::EvictTooSoon => &["P7"],
             Bug::DoubtIgnored => &["P1", "P8"],
@@ -55,7 +57,7 @@ impl Bug {
     }
 
     /// All of them.
-    pub const ALL: [Bug; 15] = [
+    pub const ALL: [Bug; 16] = [
         Bug::CheckBeforeLockOnly,
         Bug::CheckByHistory,
         Bug::UnlockBeforeEnd,
@@ -71,5 +73,6 @@ impl Bug {
         Bug::StandDownForEver,
         Bug::StartsAnyDefinition,
         Bug::RequestNotTaken,
+        Bug::BackoffInMemory,
     ];
 }

@@ -40,6 +40,8 @@ pub(crate) struct Checks {
     uncertain: BTreeSet<(usize, i64)>,
     /// Processes that died under a job's runs, one after another.
     deaths: Vec<u32>,
+    /// When each continuous job may run again, by the server's clock.
+    due_from: Vec<Option<Timestamp>>,
     /// Some body must end soon.
     hurry: bool,
     /// The newest step of each request that was taken, and when.
@@ -59,6 +61,7 @@ impl Checks {
             bodies_began: BTreeSet::new(),
             uncertain: BTreeSet::new(),
             deaths: vec![0; jobs],
+            due_from: vec![None; jobs],
             hurry: false,
             taken: BTreeMap::new(),
             freed_at: vec![At::default(); jobs],
@@ -86,7 +89,8 @@ impl Checks {
         for (job, newest) in self.newest.iter_mut().enumerate() {
             let row = store.rows.get(&job);
             *newest = row.map_or(0, |row| row.epoch);
-            self.deaths[job] = row.map_or(0, |row| row.deaths);
+            self.deaths[job] = row.filter(|row| !row.continuous()).map_or(0, |row| row.deaths);
+            self.due_from[job] = row.filter(|row| row.continuous()).and_then(|row| row.not_before);
         }
     }
 }

@@ -120,15 +120,26 @@ impl JobModel {
             deployed.schedule = Schedule::every(period);
         }
         let completing = if definition.completes { 900 } else { *random.pick(&[0, 300]) };
-        JobModel {
-            definition,
-            deployed,
-            poison: *random.pick(&[0, 0, 40, 500]),
-            failing: *random.pick(&[0, 100, 400]),
-            completing,
-            deaf: *random.pick(&[0, 200]),
-            blocking: *random.pick(&[0, 0, 30]),
-            body_max: random.millis(500, 1_000 * period * 3 / 4),
+        let poison = *random.pick(&[0, 0, 40, 500]);
+        let failing = *random.pick(&[0, 100, 400]);
+        let deaf = *random.pick(&[0, 200]);
+        let blocking = *random.pick(&[0, 0, 30]);
+        let mut body_max = random.millis(500, 1_000 * period * 3 / 4);
+        if random.chance(250) {
+            definition = continuous(definition);
+            // A deploy changes another policy, or makes it a job with occurrences.
+            if random.chance(700) {
+                deployed.stop_grace = deployed.stop_grace.max(SignedDuration::from_secs(2));
+                deployed = continuous(deployed);
+            }
+            body_max = random.millis(500, 200_000);
         }
+        JobModel { definition, deployed, poison, failing, completing, deaf, blocking, body_max }
     }
+}
+
+/// The same job, made continuous.
+fn continuous(definition: Definition) -> Definition {
+    let schedule = Schedule::continuous();
+    Definition { schedule, timeout: None, jitter: SignedDuration::ZERO, retry: Retry::none(), ..definition }
 }

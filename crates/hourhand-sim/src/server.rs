@@ -128,18 +128,22 @@ pub(crate) enum Note {
         repeated: bool,
         handled: bool,
         foreign: bool,
+        continuous: bool,
+        asked: bool,
     },
     Ended {
         job: usize,
         epoch: i64,
         outcome: Outcome,
         completed: bool,
+        due_from: Option<Timestamp>,
     },
     Settled {
         job: usize,
         died: bool,
         gave_up: bool,
         scheduled: bool,
+        due_from: Option<Timestamp>,
     },
     Skipped {
         job: usize,

@@ -318,6 +318,7 @@ impl SchedulerBuilder {
         let start_delay = SignedDuration::try_from(self.start_delay).unwrap_or(SignedDuration::MAX);
         let terms = Terms { namespace, start_delay };
         let members = define(self.jobs, &terms, &mut complaints);
+        complaints.extend(no_room(&members, self.runs_max));
         let Some((conninfo, schema)) = conninfo.zip(schema).filter(|_| complaints.is_empty()) else {
             return Err(Error::config(complaints));
         };
@@ -368,6 +369,15 @@ struct Checked {
 fn keep<T, E: Display>(result: Result<T, E>, what: &str, complaints: &mut Vec<String>) -> Option<T> {
     let separator = if what.is_empty() { "" } else { ": " };
     result.map_err(|error| complaints.push(format!("{what}{separator}{error}"))).ok()
+}
+
+/// Continuous bodies take their places for good.
+fn no_room(members: &[Member], runs_max: usize) -> Option<String> {
+    let continuous = members.iter().filter(|member| member.definition.schedule.is_continuous()).count();
+    let starved = continuous > 0 && continuous >= runs_max && continuous < members.len();
+    starved.then(|| {
+        format!("runs_max: {continuous} continuous jobs take all {runs_max} places for good, and no other job would ever run")
+    })
 }
 
 fn default_node() -> String {

@@ -56,13 +56,31 @@ struct Policies {
     warn_after: Option<SignedDuration>,
     abandon_after: Option<SignedDuration>,
     retry: Option<Retry>,
-    catch_up: CatchUp,
+    catch_up: Option<CatchUp>,
     catch_up_window: Option<SignedDuration>,
     deadline: Option<SignedDuration>,
-    overlap: Overlap,
+    overlap: Option<Overlap>,
     window_max: Option<SignedDuration>,
     retention: Option<SignedDuration>,
     completes: bool,
+}
+
+impl Policies {
+    /// Those set that only a job with occurrences can have.
+    fn of_occurrences(&self) -> impl Iterator<Item = &'static str> {
+        let set = [
+            ("jitter", self.jitter.is_some()),
+            ("timeout", self.timeout.is_some()),
+            ("warn_after", self.warn_after.is_some()),
+            ("retry", self.retry.is_some()),
+            ("catch_up", self.catch_up.is_some()),
+            ("catch_up_window", self.catch_up_window.is_some()),
+            ("deadline", self.deadline.is_some()),
+            ("overlap", self.overlap.is_some()),
+            ("window_max", self.window_max.is_some()),
+        ];
+        set.into_iter().filter(|(_, set)| *set).map(|(policy, _)| policy)
+    }
 }
 
 impl Job {
@@ -149,7 +167,7 @@ impl Job {
         if catch_up == CatchUp::All(0) {
             self.complaints.push("catch_up: All(0) would never run anything missed; that is None".to_owned());
         }
-        self.policies.catch_up = catch_up;
+        self.policies.catch_up = Some(catch_up);
         self
     }
 
@@ -173,7 +191,7 @@ impl Job {
 
     /// What becomes of occurrences that come due while a run is under way. Default: they are passed over, and counted.
     pub fn overlap(mut self, overlap: Overlap) -> Job {
-        self.policies.overlap = overlap;
+        self.policies.overlap = Some(overlap);
         self
     }
 
@@ -291,7 +309,9 @@ impl Job {
         }
         complaints.extend(self.schedule.complaints().map(|error| format!("schedule: {error}")));
         if self.schedule.is_continuous() {
-            complaints.push("schedule: continuous jobs are not built yet".to_owned());
+            complaints.extend(self.policies.of_occurrences().map(|policy| {
+                format!("{policy}: a continuous job has no occurrences, and its run no end in time: leave it out")
+            }));
         }
         let lookback = self.policies.lookback.unwrap_or(SignedDuration::ZERO);
         if self.policies.window_max.is_some_and(|most| most <= lookback) {
@@ -328,10 +348,10 @@ impl Job {
             retry: policies.retry.unwrap_or(defaults.retry),
             completes: policies.completes,
             retention: policies.retention.unwrap_or(defaults.retention),
-            catch_up: policies.catch_up,
+            catch_up: policies.catch_up.unwrap_or(defaults.catch_up),
             catch_up_window: policies.catch_up_window,
             deadline: policies.deadline,
-            overlap: policies.overlap,
+            overlap: policies.overlap.unwrap_or(defaults.overlap),
             window_max: policies.window_max,
             ..defaults
         };

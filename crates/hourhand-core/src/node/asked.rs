@@ -21,8 +21,8 @@ pub(super) fn decide_when_asked(job: &Definition, facts: &Facts, now: Timestamp)
     let next = job.schedule.next_after(now);
     // Since when another node's schedule counts says nothing of this one.
     match decide(job, &Facts { handled_until, counts_from: None, ..facts.clone() }, now) {
-        // What a bounded window has left is for the node whose policy that is.
-        Decision::FollowUp | Decision::NotYet(_) => Decision::NotYet(next),
+        // What a bounded window has left is for the node whose policy that is, as are bodies that should always be running.
+        Decision::FollowUp | Decision::Continuous | Decision::LookAgain | Decision::NotYet(_) => Decision::NotYet(next),
         decision @ (Decision::Due(_) | Decision::PassOver(_) | Decision::Later(_)) => decision,
     }
 }
@@ -33,7 +33,8 @@ impl Node {
         match self.decide(now, slot, facts) {
             Decision::NotYet(next) => Some(TriggerAnswer::NotDue { next }),
             Decision::Later(at) => Some(TriggerAnswer::NotDue { next: Some(at) }),
-            Decision::Due(_) | Decision::PassOver(_) | Decision::FollowUp => None,
+            Decision::LookAgain => Some(TriggerAnswer::NotDue { next: None }),
+            Decision::Due(_) | Decision::PassOver(_) | Decision::FollowUp | Decision::Continuous => None,
         }
     }
 

@@ -14,6 +14,8 @@
 //! Nobody's clock decides alone here: of several nodes that find the same occurrence overdue one replaces what all of them saw, and the
 //! others look again.
 
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::life::Job;
@@ -39,8 +41,26 @@ impl Node {
         let other = facts.other.as_ref()?;
         let server = self.clock.estimate(now)?;
         let young = now.mono < self.began + self.settings.start_delay;
-        let late = overdue(registered(self.job(slot), facts), facts, server, self.patience(other));
+        let late = self.late(now, slot, (facts, server), self.patience(other));
         (late && facts.holder.is_none() && !young && !self.shutting_down()).then_some(other.fingerprint)
+    }
+
+    /// Whether the job is overdue, as far as looks tell. From when on a continuous run is lost that nobody has put on record, no look
+    /// tells: it counts from the first one that saw it.
+    pub(super) fn late(
+        &self,
+        now: Now,
+        slot: Slot,
+        (facts, server): (&Facts, Timestamp),
+        bound: SignedDuration,
+    ) -> bool {
+        let (job, definition) = (self.job(slot), registered(self.job(slot), facts));
+        if !definition.schedule.is_continuous() || facts.open_run().is_none() {
+            return overdue(definition, facts, server, bound);
+        }
+        let bound = Duration::try_from(bound).unwrap_or_default();
+        job.lost_since.is_some_and(|(_, since)| now.mono - since > bound)
+            && overdue(definition, facts, server, SignedDuration::ZERO)
     }
 
     /// How long another definition's occurrence may wait for those who run it.

@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
+use jiff::SignedDuration;
+
 use super::life::{Ending, Life};
+use super::looked::wish;
 use super::{Node, Now};
 use crate::backoff::spread;
+use crate::continuous;
 use crate::job::Starts;
-use crate::occurrence::{Decision, overlapped};
-use crate::outcome::{BodyEnd, Outcome, StopReason, judge};
+use crate::occurrence::overlapped;
+use crate::outcome::{BodyEnd, Outcome, StopReason, Trigger, judge};
 use crate::protocol::{End, EndAnswer, EndForm, Notice, Slot, Trouble, TroubleKind};
 use crate::time::Mono;
 
@@ -37,8 +41,14 @@ impl Node {
         let Some(going) = job.going() else { return };
         let definition = &job.definition;
         let rowless = self.settings.rowless;
-        let mut verdict = judge(end, stopped, definition.completes, going.run.attempt, &definition.retry);
-        if !going.trigger.is_by_schedule() {
+        let attempt = going.run.attempt;
+        let mut verdict = if going.trigger == Trigger::Continuous {
+            let lasted = SignedDuration::try_from(now.mono - going.since).unwrap_or(SignedDuration::MAX);
+            continuous::judge_run(end, stopped, definition, (attempt, lasted))
+        } else {
+            judge(end, stopped, definition.completes, attempt, &definition.retry)
+        };
+        if !going.trigger.is_by_schedule() && going.trigger != Trigger::Continuous {
             verdict.handled = true;
         }
         if verdict.counts && !verdict.handled {
@@ -123,10 +133,9 @@ impl Node {
         let known = known.filter(|facts| !hinted && facts.request.is_none() && facts.open_run().is_none());
         // Whether a bounded window is behind only the row tells.
         let known = known.filter(|_| self.job(slot).definition.window_max.is_none());
-        match known.map(|facts| self.decide(now, slot, &facts)) {
-            Some(Decision::NotYet(next)) => self.rest_until(slot, next),
-            Some(Decision::Later(at)) => self.rest_until(slot, Some(at)),
-            Some(Decision::Due(_) | Decision::FollowUp | Decision::PassOver(_)) | None => self.live(slot, Life::Due),
+        match known.map(|facts| wish(self.decide(now, slot, &facts), false, None)) {
+            Some(Err(wait)) => self.wait(now, slot, wait),
+            Some(Ok(_)) | None => self.live(slot, Life::Due),
         }
     }
 

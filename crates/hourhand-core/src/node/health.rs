@@ -4,7 +4,8 @@ use jiff::Timestamp;
 
 use super::deploys::registered;
 use super::{Node, Now};
-use crate::occurrence::{lies_ahead, overdue};
+use crate::continuous;
+use crate::occurrence::lies_ahead;
 use crate::protocol::{Slot, Trouble};
 
 /// Whether a node does its work, and what is wrong if not. Readiness and alerting, never liveness.
@@ -50,9 +51,12 @@ impl Node {
         for slot in self.slots() {
             let job = self.job(slot);
             let late = job.facts.as_ref().zip(at).is_some_and(|(facts, at)| {
-                let definition = registered(job, facts);
-                let watched = job.going().is_none() && self.stays(slot);
-                watched && overdue(definition, facts, at, self.overdue_bound(facts))
+                job.going().is_none()
+                    && self.stays(slot)
+                    && self.late(now, slot, (facts, at), self.overdue_bound(facts))
+            });
+            let dying = job.facts.as_ref().zip(at).is_some_and(|(facts, at)| {
+                registered(job, facts).schedule.is_continuous() && continuous::holders_die(facts, at)
             });
             let ahead = job.facts.as_ref().zip(at).is_some_and(|(facts, at)| lies_ahead(&job.definition, facts, at));
             let found = [
@@ -60,7 +64,7 @@ impl Node {
                 late.then_some(Problem::Overdue(slot)),
                 job.unrecorded.as_ref().map(|_| Problem::Unrecorded(slot)),
                 job.stuck.map(|_| Problem::Stuck(slot)),
-                job.gave_up.then_some(Problem::HoldersDie(slot)),
+                (job.gave_up || dying).then_some(Problem::HoldersDie(slot)),
                 job.other_key.then_some(Problem::OtherKey(slot)),
                 job.said_foreign.map(|pid| Problem::ForeignHolder(slot, pid)),
                 job.said_row_locked.then_some(Problem::RowLocked(slot)),

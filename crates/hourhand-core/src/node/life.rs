@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::facts::Facts;
-use crate::job::Definition;
+use crate::job::{Definition, Starts};
 use crate::occurrence::{Due, Skip};
 use crate::outcome::{StopReason, Trigger, Verdict};
 use crate::protocol::{EndForm, Started, Ticket};
@@ -60,6 +60,8 @@ pub(super) struct Job {
     /// Said already: a session that is not ours holds the lock; the row is locked.
     pub(super) said_foreign: Option<i32>,
     pub(super) said_may_not: Option<i32>,
+    /// A run without an end and without its lock, and the first look that saw it so.
+    pub(super) lost_since: Option<(i64, Mono)>,
     /// When the maintainer looked last.
     pub(super) maintained_at: Option<Mono>,
     pub(super) said_row_locked: bool,
@@ -124,7 +126,7 @@ pub(super) enum Life {
     Running(Going),
     /// The body ended; its end is to be made durable before the lock is let go.
     Ending(Ending),
-    /// Somebody else holds the lock, and the occurrence is not handled.
+    /// Somebody else holds the lock, and the occurrence is not handled. Or a job without occurrences is paused.
     Contended(Contention),
 }
 
@@ -150,6 +152,8 @@ pub(super) enum Wish {
     Requested(Taken),
     /// To run for the rest of a bounded window.
     FollowUp,
+    /// To run, because the body should always be running.
+    Continuous,
     /// To put on record what is passed over.
     PassOver(Skip),
     /// To put a lost run on record; nothing else is to be done.
@@ -183,6 +187,8 @@ pub(super) struct Going {
     pub(super) run: Started,
     pub(super) occurrence: Option<Timestamp>,
     pub(super) trigger: Trigger,
+    /// When the start was answered.
+    pub(super) since: Mono,
     pub(super) times_out_at: Option<Mono>,
     pub(super) warn_at: Option<Mono>,
     /// Failed runs in a row before this one.
@@ -211,7 +217,7 @@ pub(super) struct Ending {
     pub(super) alone: bool,
 }
 
-/// Waiting for somebody else's lock.
+/// Waiting for somebody else's lock; or (outside) for a continuous job's pause to end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contention {
     /// With the watch: try the lock then. Without: try the watch, or (asked before) look again then.
@@ -250,10 +256,16 @@ impl Job {
             stood_up: false,
             said_foreign: None,
             said_may_not: None,
+            lost_since: None,
             maintained_at: None,
             said_row_locked: false,
             gave_up: false,
         }
+    }
+
+    /// Its body should always be running.
+    pub(super) fn is_continuous(&self) -> bool {
+        self.definition.schedule.is_continuous() && self.definition.starts == Starts::BySchedule
     }
 
     pub(super) fn is_active(&self) -> bool {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::deploys::registered;
 use super::life::{Contention, Grant, Intent, Life, Lost, Wish};
 use super::{Node, Now, asked};
 use crate::backoff::spread;
@@ -76,6 +77,16 @@ impl Node {
         self.refresh_active(slot);
     }
 
+    /// Whoever wanted a run by hand has been told that there is none: it must not start later.
+    pub(super) fn wish_no_more(&mut self, slot: Slot) {
+        let by_hand = |intent: &Intent| intent.wish == Wish::ByHand;
+        match &mut self.job_mut(slot).life {
+            Life::Wanted(intent) if by_hand(intent) => self.live(slot, Life::Due),
+            Life::Granted(grant) => grant.intent = grant.intent.filter(|intent| !by_hand(intent)),
+            Life::Resting | Life::Due | Life::Wanted(_) | Life::Running(_) | Life::Ending(_) | Life::Contended(_) => {}
+        }
+    }
+
     pub(super) fn status_asked(&mut self, now: Now, ticket: Ticket) {
         if self.slots().is_empty() {
             return self.act(Action::AnswerStatus(ticket, Ok((now.wall, Vec::new()))));
@@ -110,6 +121,9 @@ impl Node {
         if facts.holder.is_none() || facts.running {
             self.job_mut(slot).said_foreign = None;
         }
+        let before = self.job(slot).lost_since;
+        let lost = facts.open_run().filter(|_| !facts.running);
+        self.job_mut(slot).lost_since = lost.map(|epoch| before.filter(|b| b.0 == epoch).unwrap_or((epoch, now.mono)));
         self.definition_looked_at(slot, facts);
         self.note_waiting(now, slot, facts);
         self.close_exhausted(slot, facts);
@@ -184,7 +198,18 @@ impl Node {
             Ok(wish) if self.needs_permit(slot, wish) => self.ask_condition(slot),
             Ok(_) if held => self.contend(now, slot, facts),
             Ok(wish) => self.live(slot, Life::Wanted(intent(wish, facts))),
-            Err(next) => self.rest_until(slot, next),
+            Err(wait) => self.wait(now, slot, wait),
+        }
+    }
+
+    /// Nothing is to be done for now.
+    pub(super) fn wait(&mut self, now: Now, slot: Slot, wait: Wait) {
+        match wait {
+            Wait::Until(next) => self.rest_until(slot, next),
+            Wait::Word => {
+                let again_at = self.outside_at(now.mono);
+                self.live(slot, Life::Contended(Contention { again_at, outside: true, maintain: false }));
+            }
         }
     }
 
@@ -199,6 +224,9 @@ impl Node {
         if let Some(renamed) = &facts.renamed {
             return Decision::NotYet(self.renamed_until(slot, renamed, server));
         }
+        if facts.other.is_some() && registered(job, facts).schedule.is_continuous() {
+            return Decision::LookAgain;
+        }
         if facts.other.is_some() {
             return Decision::NotYet(self.stands_down_until(slot, facts, server));
         }
@@ -211,10 +239,14 @@ impl Node {
             Starts::WhenAskedIfDue | Starts::WhenAsked => Decision::NotYet(None),
         };
         match decision {
-            Decision::Due(_) | Decision::FollowUp if job.stuck.is_some() || job.unrecorded.is_some() => {
+            Decision::Due(_) | Decision::FollowUp | Decision::Continuous
+                if job.stuck.is_some() || job.unrecorded.is_some() =>
+            {
                 Decision::Later(later(server, self.spans.ttl))
             }
-            Decision::Due(_) | Decision::FollowUp | Decision::PassOver(_) if !delayed.is_zero() => {
+            Decision::Due(_) | Decision::FollowUp | Decision::Continuous | Decision::PassOver(_)
+                if !delayed.is_zero() =>
+            {
                 Decision::Later(later(server, delayed))
             }
             decision => decision,
@@ -255,7 +287,7 @@ impl Node {
             Ok(wish) => wish,
             // A run that ended without a word is put on record even if nothing is to be started.
             Err(_) if facts.open_run().is_some() && !self.shutting_down() => Wish::Record,
-            Err(next) => return self.rest_until(slot, next),
+            Err(wait) => return self.wait(now, slot, wait),
         };
         let wanted = intent(wish, facts);
         let Life::Granted(grant) = &mut self.job_mut(slot).life else { return };
@@ -320,18 +352,29 @@ impl Node {
     }
 }
 
+/// How long nothing is to be done.
+pub(super) enum Wait {
+    /// Until then; `None`: for good.
+    Until(Option<Timestamp>),
+    /// Until somebody changes something, which nobody may tell us: we look again like those who wait for another's lock.
+    Word,
+}
+
 /// What a decision wants the lock for, or when to look again. What is due by the schedule goes first; a backfill also lets a bounded
 /// window catch up, of which the row would not know any more after it.
-fn wish(decision: Decision, by_hand: bool, asked: Option<Taken>) -> Result<Wish, Option<Timestamp>> {
+pub(super) fn wish(decision: Decision, by_hand: bool, asked: Option<Taken>) -> Result<Wish, Wait> {
     let now = asked.filter(|taken| taken.again.is_none());
+    let idle = |wait: Wait| asked.map(Wish::Requested).ok_or(wait);
     match (decision, now) {
         (Decision::Due(due), _) => Ok(Wish::Occurrence(due)),
         (Decision::PassOver(skip), _) => Ok(Wish::PassOver(skip)),
-        (Decision::FollowUp | Decision::Later(_) | Decision::NotYet(_), Some(taken)) => Ok(Wish::Requested(taken)),
-        (Decision::FollowUp | Decision::Later(_) | Decision::NotYet(_), None) if by_hand => Ok(Wish::ByHand),
+        (_, Some(taken)) => Ok(Wish::Requested(taken)),
+        (Decision::Continuous, None) => Ok(Wish::Continuous),
+        (_, None) if by_hand => Ok(Wish::ByHand),
         (Decision::FollowUp, None) => Ok(Wish::FollowUp),
-        (Decision::Later(at), None) => asked.map(Wish::Requested).ok_or(Some(at)),
-        (Decision::NotYet(next), None) => asked.map(Wish::Requested).ok_or(next),
+        (Decision::Later(at), None) => idle(Wait::Until(Some(at))),
+        (Decision::NotYet(next), None) => idle(Wait::Until(next)),
+        (Decision::LookAgain, None) => idle(Wait::Word),
     }
 }
 

@@ -53,8 +53,10 @@ impl Node {
     }
 
     fn look_at_change(&mut self, slot: Slot) {
+        let outside = self.job(slot).waits_outside() && !self.shutting_down();
         match self.job(slot).life {
             Life::Resting if !self.shutting_down() => self.live(slot, Life::Due),
+            Life::Contended(_) if outside => self.live(slot, Life::Due),
             Life::Running(_) | Life::Ending(_) => self.job_mut(slot).hinted = true,
             // Each of these looks before it starts anything, or has just looked.
             Life::Resting | Life::Due | Life::Wanted(_) | Life::Granted(_) | Life::Contended(_) => {}

@@ -169,7 +169,7 @@ impl Node {
                 Wish::PassOver(skip) => return Some(Question::PassOver { slot: *slot, seen: intent.seen, skip }),
                 // What was to be recorded is; the next look lets go.
                 Wish::Record => return Some(Question::Look(vec![*slot])),
-                Wish::Occurrence(_) | Wish::ByHand | Wish::Requested(_) | Wish::FollowUp => {}
+                Wish::Occurrence(_) | Wish::ByHand | Wish::Requested(_) | Wish::FollowUp | Wish::Continuous => {}
             }
             let start = self.start_of(*slot, intent);
             if *alone {
@@ -180,9 +180,13 @@ impl Node {
         (!starts.is_empty()).then_some(Question::Start { starts, alone: false })
     }
 
-    /// Never at rest, and never while a lock is held: a visit is made for runs, and this can wait.
+    /// Never at rest, and never while a lock is held: a visit is made for runs, and this can wait. But for a continuous body it
+    /// would wait for ever: its run counts as a visit.
     fn prune(&self, now: Mono) -> Option<Question> {
-        (now >= self.prune_at && self.session.visited && !self.holds_any_lock() && !self.shutting_down())
+        let continuous = |job: &Job| job.is_continuous() && job.going().is_some();
+        let runs = self.active.iter().any(|slot| continuous(self.job(*slot)));
+        let busy = self.active.iter().any(|slot| self.job(*slot).holds.lock && !continuous(self.job(*slot)));
+        (now >= self.prune_at && (self.session.visited || runs) && !busy && !self.shutting_down())
             .then_some(Question::Prune)
     }
 

@@ -127,12 +127,22 @@ impl Node {
             Wish::Occurrence(due) => (Some(due), due.trigger),
             Wish::FollowUp => (None, Trigger::CatchUp),
             Wish::Requested(Taken { again: Some(_), .. }) => (None, Trigger::Backfill),
+            Wish::Continuous => (None, Trigger::Continuous),
+            // Asked for it is the same run, only sooner; but not one of a definition that has been replaced.
+            Wish::ByHand | Wish::Requested(_) if self.job(slot).is_continuous() && !self.job(slot).stood_down => {
+                (None, Trigger::Continuous)
+            }
             Wish::ByHand | Wish::Requested(_) | Wish::PassOver(_) | Wish::Record => (None, Trigger::Manual),
         };
         let skip = due.and_then(|due| due.skip);
         let taken = match intent.wish {
             Wish::Requested(taken) => Some(taken),
-            Wish::Occurrence(_) | Wish::FollowUp | Wish::ByHand | Wish::PassOver(_) | Wish::Record => None,
+            Wish::Occurrence(_)
+            | Wish::FollowUp
+            | Wish::Continuous
+            | Wish::ByHand
+            | Wish::PassOver(_)
+            | Wish::Record => None,
         };
         Start {
             slot,
@@ -208,7 +218,16 @@ impl Node {
         self.came_in_time(slot);
         self.live(
             slot,
-            Life::Running(Going { run: run.clone(), occurrence, trigger, times_out_at, warn_at, failures, stop: None }),
+            Life::Running(Going {
+                run: run.clone(),
+                occurrence,
+                trigger,
+                since: now.mono,
+                times_out_at,
+                warn_at,
+                failures,
+                stop: None,
+            }),
         );
         if let Some(facts) = &mut self.job_mut(slot).facts {
             facts.request =
@@ -217,7 +236,8 @@ impl Node {
         let occurrence = occurrence.or(taken.and_then(|taken| taken.again).map(|again| again.occurrence));
         self.say(Notice::RunStarted { slot, epoch, trigger, occurrence, takeover, skipped });
         self.act(Action::StartBody { slot, occurrence, trigger, run });
-        let asked_for = trigger == Trigger::Manual || self.job(slot).definition.starts != Starts::BySchedule;
+        let asked_for = matches!(trigger, Trigger::Manual | Trigger::Continuous)
+            || self.job(slot).definition.starts != Starts::BySchedule;
         self.answer_started(slot, asked_for, epoch, since);
     }
 
@@ -297,6 +317,8 @@ impl Node {
         for slot in self.slots() {
             self.answer_tickets(slot, &crate::protocol::TriggerAnswer::ShuttingDown);
             match &self.job(slot).life {
+                // It would not end by itself, and is to run elsewhere at once.
+                Life::Running(_) if self.job(slot).is_continuous() => self.stop(now, slot, StopReason::Shutdown),
                 Life::Running(_) | Life::Ending(_) => {}
                 Life::Resting | Life::Due | Life::Wanted(_) | Life::Granted(_) | Life::Contended(_) => {
                     self.rest_until(slot, None);

@@ -163,8 +163,10 @@ impl Node {
     /// Closes a session that was given up, once no body runs any more under what were its locks.
     pub(super) fn leave(&mut self, now: Now) {
         let State::Leaving { until, retry_at } = self.session.state else { return };
-        let bodies_run = self.active.iter().any(|slot| self.job(*slot).going().is_some());
-        if !bodies_run || now.mono >= until {
+        let mut bodies = self.active.iter().filter_map(|slot| self.job(*slot).going());
+        // Woken late (the process was frozen) it has to end them first.
+        let untold = bodies.clone().any(|going| going.stop.is_none_or(|stop| !stop.aborted));
+        if bodies.next().is_none() || (now.mono >= until && !untold) {
             self.session.state = State::Closed { retry_at };
             self.act(Action::Close);
         }
@@ -215,6 +217,7 @@ impl Node {
         }
         for slot in self.active_where(|job| !job.tickets.is_empty()) {
             self.answer_tickets(slot, &TriggerAnswer::Unreachable(trouble.clone()));
+            self.wish_no_more(slot);
         }
         let waiting = std::mem::take(&mut self.status_tickets);
         for ticket in std::mem::take(&mut self.status_in_flight).into_iter().chain(waiting) {

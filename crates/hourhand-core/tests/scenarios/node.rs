@@ -1,7 +1,7 @@
 //! The node, told what happens, line by line.
 //!
 //! Before anything happens: `job NAME SCHEDULE …` (see [`job`]; registered at midnight, handled up to the beginning), `set ttl=… start_delay=… linger=… resident migrate leases runs_max=…
-//! shutdown_grace=…`, `wall +5m` (how far the node's own clock is off), `at TIME` (the server's time at the beginning).
+//! shutdown_grace=… prune=…`, `wall +5m` (how far the node's own clock is off), `at TIME` (the server's time at the beginning).
 //!
 //! | line | what happens |
 //! | --- | --- |
@@ -55,6 +55,11 @@ fn a_run_goes_from_wake_up_to_rest() {
 #[test]
 fn a_node_waits_for_a_lock_and_takes_over() {
     golden::check::<World>("node_contention.txt");
+}
+
+#[test]
+fn a_continuous_job_always_has_a_run_or_a_backoff() {
+    golden::check::<World>("node_continuous.txt");
 }
 
 #[test]
@@ -217,6 +222,7 @@ impl World {
             "migrate" => self.settings.migrate = true,
             "rowless" => self.settings.rowless = true,
             "leases" => self.settings.exclusion = Exclusion::Lease,
+            "prune" => self.settings.prune_interval = span(value),
             "runs_max" => self.settings.runs_max = value.parse().unwrap(),
             "shutdown_grace" => self.settings.shutdown_grace = span(value),
             _ => panic!("no such setting: {word}"),

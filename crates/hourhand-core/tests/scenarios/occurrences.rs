@@ -57,6 +57,8 @@ fn decision(decision: Decision) -> String {
             format!("due: {} by {}{passed}", shown(due.occurrence), due.trigger)
         }
         Decision::FollowUp => "follow up".to_owned(),
+        Decision::Continuous => "run".to_owned(),
+        Decision::LookAgain => "look again after a while".to_owned(),
         Decision::PassOver(skip) => format!("pass over {} ({})", skips(Some(skip)), skip.reason.as_str()),
         Decision::Later(at) => format!("later: {}", shown(at)),
         Decision::NotYet(Some(at)) => format!("not yet: {}", shown(at)),

@@ -65,8 +65,16 @@ impl World {
     fn check_requests_at_the_end(&mut self) {
         let (now, at) = (self.server.now(self.now), self.now);
         let quiet = At::default() + self.plan.quiet_from();
+        // A continuous body runs: it waits for that one's end.
+        let endless = |job: usize| {
+            self.server.store.rows.get(&job).is_some_and(|row| row.continuous() && row.epoch > row.ended_epoch)
+        };
         let waits = self.server.store.requests.iter().find(|asked| {
-            asked.open && asked.wanted == Wanted::Run && asked.expires_at > now && asked.asked_at <= quiet
+            !endless(asked.job)
+                && asked.open
+                && asked.wanted == Wanted::Run
+                && asked.expires_at > now
+                && asked.asked_at <= quiet
         });
         let waits = waits.map(|asked| (asked.id, asked.job));
         self.checks.require(waits.is_none(), at, || format!("request and job {waits:?}: nobody has taken it"));

@@ -48,7 +48,15 @@ impl World {
     fn check_note(&mut self, note: Note) {
         let now = self.now;
         match note {
-            Note::Started { job, epoch, before, occurrence, repeated, handled, foreign } => {
+            Note::Started { job, epoch, before, occurrence, repeated, handled, foreign, continuous, asked } => {
+                self.check_backoff(job, continuous && !asked);
+                if continuous {
+                    // Occurrences that the job had before are forgotten, with their deaths.
+                    self.checks.deaths[job] = 0;
+                }
+                if continuous || occurrence.is_some() {
+                    self.checks.due_from[job] = None;
+                }
                 let fresh = epoch > before && !self.checks.runs.contains_key(&(job, epoch));
                 self.checks
                     .require(fresh, now, || format!("P2: epoch {epoch} of job {job} is not a new one ({before})"));
@@ -61,10 +69,15 @@ impl World {
                 self.checks.runs.insert((job, epoch), occurrence);
                 self.checks.newest[job] = epoch;
             }
-            Note::Ended { job, epoch, outcome, completed, .. } => {
+            Note::Ended { job, epoch, outcome, completed, due_from } => {
+                self.checks.due_from[job] = due_from.or(self.checks.due_from[job]);
+                if due_from.is_some() {
+                    self.checks.deaths[job] = 0;
+                }
                 self.check_end(job, epoch, outcome == Outcome::Succeeded && !completed);
             }
-            Note::Settled { job, died, gave_up, scheduled, .. } => {
+            Note::Settled { job, died, gave_up, scheduled, due_from } => {
+                self.checks.due_from[job] = due_from.or(self.checks.due_from[job]);
                 if scheduled {
                     self.checks.deaths[job] = if died { self.checks.deaths[job] + 1 } else { 0 };
                 }
@@ -84,6 +97,18 @@ impl World {
             Note::NotifyLook { key } => self.notify(Event::Changed(key), STRANGER_PID),
             Note::Taken { id, again } => self.check_taken(id, again),
         }
+    }
+
+    /// A body that should always be running is not started faster than its backoff allows, unless somebody asked.
+    fn check_backoff(&mut self, job: usize, continuous: bool) {
+        let asked = self.processes.iter().any(|process| process.tickets.values().any(|(_, asked)| *asked == job));
+        // What was decided by a clock that was set back since is started all the same.
+        let stepped = self.faults.stepped_at.is_some_and(|at| self.now - at < self.ttl);
+        let until = self.checks.due_from[job].filter(|_| continuous && !asked && !stepped);
+        let now = self.server.now(self.now);
+        self.checks.require(until.is_none_or(|until| until <= now), self.now, || {
+            format!("P8: continuous job {job} starts at {now}, and its backoff lasts until {until:?}")
+        });
     }
 
     fn check_end(&mut self, job: usize, epoch: i64, success: bool) {

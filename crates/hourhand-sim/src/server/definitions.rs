@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use hourhand_core::facts::Registered;
 use hourhand_core::job::Definition;
-use hourhand_core::protocol::{Answer, Slot};
-use jiff::{SignedDuration, Timestamp};
+use hourhand_core::outcome::Trigger;
+use hourhand_core::protocol::{Answer, Slot, Start};
+use jiff::SignedDuration;
 
 use super::{Execution, Row, Server};
 use crate::bug::Bug;
@@ -38,10 +39,13 @@ impl Server {
         })
     }
 
-    /// An occurrence that is not one of the registered definition.
-    pub(super) fn is_foreign(&self, job: usize, occurrence: Option<Timestamp>) -> bool {
+    /// A run that is not one of the registered definition.
+    pub(super) fn is_foreign(&self, job: usize, start: &Start) -> bool {
         let schedule = &self.registered(job).schedule;
-        occurrence.is_some_and(|occurrence| schedule.previous_at_or_before(occurrence) != Some(occurrence))
+        if start.trigger == Trigger::Continuous {
+            return !schedule.is_continuous();
+        }
+        start.occurrence.is_some_and(|occurrence| schedule.previous_at_or_before(occurrence) != Some(occurrence))
     }
 
     pub(super) fn register(&mut self, pid: i32, (jobs, replace): (&[usize], bool), at: At) -> Execution {

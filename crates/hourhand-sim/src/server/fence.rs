@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hourhand_core::outcome::Outcome;
+use jiff::SignedDuration;
 
 use super::{Note, Server, Waiter};
 use crate::bug::Bug;
@@ -109,9 +110,16 @@ impl Server {
             row.handled_until = row.handled_until.max(occurrence);
             (row.open_for, row.attempts, row.deaths, row.not_before) = (None, 0, 0, None);
         }
+        if row.continuous() {
+            row.count_soon(false, true);
+            let wait = 2_i64.pow(row.attempt.saturating_sub(1).min(10)).min(300);
+            row.not_before = Some(now + SignedDuration::from_secs(wait));
+        }
+        let due_from = row.not_before.filter(|_| row.continuous());
         let row = row.clone();
         self.store.write_end(tx.job, &row, tx.epoch, "succeeded");
-        self.notes.push(Note::Ended { job: tx.job, epoch: tx.epoch, outcome: Outcome::Succeeded, completed: false });
+        let (job, epoch, outcome) = (tx.job, tx.epoch, Outcome::Succeeded);
+        self.notes.push(Note::Ended { job, epoch, outcome, completed: false, due_from });
         true
     }
 

@@ -1,6 +1,6 @@
 //! The three statements that write a job's row: `settle.sql`, `start.sql`, `end.sql`.
 
-use hourhand_core::outcome::Outcome;
+use hourhand_core::outcome::{Outcome, Trigger};
 use hourhand_core::protocol::{Answer, End, EndAnswer, EndForm, Start, StartAnswer, Started};
 use jiff::{SignedDuration, Timestamp};
 
@@ -23,7 +23,18 @@ impl Server {
         row.ended_epoch = epoch;
         row.last_outcome = Some("lost".to_owned());
         let (mut deaths, mut gave_up) = (row.deaths, false);
-        if row.scheduled() {
+        if row.continuous() {
+            let steady =
+                row.started_at.is_some_and(|started| now.duration_since(started) > SignedDuration::from_mins(10));
+            deaths = match died && counts {
+                true if steady => 1,
+                true => row.deaths + 1,
+                false => 0,
+            };
+            row.deaths = deaths;
+            let wait = if deaths >= 2 { 300.min(30 * 2_i64.pow((deaths - 2).min(10))) } else { 0 };
+            row.not_before = Some(now + SignedDuration::from_secs(wait));
+        } else if row.scheduled() {
             deaths = if died && counts { row.deaths + 1 } else { 0 };
             gave_up = deaths >= 3;
             row.deaths = deaths;
@@ -40,8 +51,9 @@ impl Server {
         if died && !scheduled {
             self.step_died(job, epoch);
         }
+        let due_from = row.not_before.filter(|_| row.continuous());
         self.store.write_end(job, &row, epoch, if gave_up { "failed" } else { "lost" });
-        self.notes.push(Note::Settled { job, died, gave_up, scheduled });
+        self.notes.push(Note::Settled { job, died, gave_up, scheduled, due_from });
         Execution::Done(Answer::Settled(Some((deaths, gave_up))))
     }
 
@@ -86,7 +98,8 @@ impl Server {
         if !owned {
             return StartAnswer::NotOwned;
         }
-        let defined = start.occurrence.is_none() || self.own_definition(pid, job) == Some(row.version);
+        let by_hand = start.occurrence.is_none() && start.trigger != Trigger::Continuous;
+        let defined = by_hand || self.own_definition(pid, job) == Some(row.version);
         let as_defined = defined || self.bug == Some(Bug::StartsAnyDefinition);
         if !self.may_run(pid, job, now)
             || self.row_locked(job)
@@ -105,21 +118,15 @@ impl Server {
         let (node, lookback) =
             (self.backends.get(&pid).map(|backend| backend.application.clone()), self.lookbacks[job]);
         let Some(row) = self.store.rows.get_mut(&job) else { return StartAnswer::NotStarted };
-        let same = start.occurrence.is_some() && row.open_for == start.occurrence;
+        row.begin_counters(start.occurrence, start.trigger);
         row.epoch = epoch;
         row.ended_epoch = before;
         (row.node, row.pid, row.started_at) = (node, Some(pid), Some(now));
         (row.scheduled_for, row.trigger) =
             (start.occurrence.or(again.map(|again| again.occurrence)), Some(start.trigger));
-        row.attempt = if same { row.attempts + 1 } else { 1 };
-        row.takeover = if same { row.deaths } else { 0 };
         row.window_from = again.map_or(row.covered_until - lookback, |again| again.occurrence);
         let ends = again.and_then(|again| again.window_end).map_or(now, |end| end.min(now));
         row.window_until = row.window_from.max(ends);
-        if start.occurrence.is_some() {
-            row.attempts = if same { row.attempts } else { 0 };
-            (row.open_for, row.not_before) = (start.occurrence, None);
-        }
         let run = Started {
             epoch,
             attempt: row.attempt,
@@ -138,8 +145,20 @@ impl Server {
         if start.skipped > 0 {
             self.notes.push(Note::Skipped { job, by: Some(epoch) });
         }
-        let (occurrence, foreign) = (start.occurrence, self.is_foreign(job, start.occurrence));
-        self.notes.push(Note::Started { job, epoch, before, occurrence, repeated, handled, foreign });
+        let (occurrence, foreign) = (start.occurrence, self.is_foreign(job, start));
+        let continuous = start.trigger == Trigger::Continuous;
+        let asked = start.taken.is_some();
+        self.notes.push(Note::Started {
+            job,
+            epoch,
+            before,
+            occurrence,
+            repeated,
+            handled,
+            foreign,
+            continuous,
+            asked,
+        });
         StartAnswer::Started(run)
     }
 
@@ -161,7 +180,7 @@ impl Server {
         let unchanged = seen.epochs.get(&job) == Some(&row.epoch) && row.epoch == start.seen;
         let due = start.occurrence.is_none_or(|occurrence| {
             let waited = row.not_before.is_none_or(|until| until <= now)
-                || (row.open_for != Some(occurrence) && row.deaths == 0);
+                || (row.open_for != Some(occurrence) && (row.deaths == 0 || row.continuous()));
             row.handled_until < occurrence && row.resumed_at.is_none_or(|resumed| resumed < occurrence) && waited
         });
         unchanged && row.epoch == row.ended_epoch && due && !row.paused
@@ -219,7 +238,11 @@ impl Server {
         if succeeded {
             row.cover();
         }
-        if scheduled {
+        let due_from = row.continuous().then(|| now + verdict.backoff);
+        if due_from.is_some() {
+            row.count_soon(verdict.handled, verdict.counts && !completed);
+            (row.deaths, row.not_before) = (0, due_from);
+        } else if scheduled {
             if handled {
                 row.handled_until =
                     [row.scheduled_for, end.skipped_for].into_iter().flatten().fold(row.handled_until, Timestamp::max);
@@ -231,6 +254,10 @@ impl Server {
             row.not_before = waits.then(|| now + verdict.backoff);
         }
         let after = row.clone();
+        if due_from.is_some() && self.bug == Some(Bug::BackoffInMemory) {
+            // The node that ran it is told all the same.
+            row.not_before = Some(now);
+        }
         let outcome = after.last_outcome.clone().unwrap_or_default();
         if end.form != EndForm::RowAlone {
             self.store.write_end(job, &before, end.epoch, verdict.outcome.as_str());
@@ -243,7 +270,7 @@ impl Server {
             self.notes.push(Note::Skipped { job, by: Some(end.epoch) });
         }
         let (epoch, handled_until) = (end.epoch, after.handled_until);
-        self.notes.push(Note::Ended { job, epoch, outcome: verdict.outcome, completed });
+        self.notes.push(Note::Ended { job, epoch, outcome: verdict.outcome, completed, due_from });
         EndAnswer::Recorded { outcome, handled_until, open_for: after.open_for, not_before: after.not_before }
     }
 }

@@ -77,6 +77,36 @@ impl Row {
         matches!(self.trigger, Some(Trigger::Schedule | Trigger::CatchUp | Trigger::Retry))
     }
 
+    /// Its newest start is of a continuous job.
+    pub(crate) fn continuous(&self) -> bool {
+        self.trigger == Some(Trigger::Continuous)
+    }
+
+    /// A start's part in the counters.
+    pub(crate) fn begin_counters(&mut self, occurrence: Option<Timestamp>, trigger: Trigger) {
+        let continuous = trigger == Trigger::Continuous;
+        let same = occurrence.is_some() && self.open_for == occurrence;
+        if (continuous && self.scheduled()) || (occurrence.is_some() && self.continuous()) {
+            self.deaths = 0;
+        }
+        if continuous {
+            self.attempts = if self.open_for.is_some() { 0 } else { self.attempts };
+        }
+        self.attempt = if same || continuous { self.attempts + 1 } else { 1 };
+        self.takeover = if same || continuous { self.deaths } else { 0 };
+        if occurrence.is_some() {
+            self.attempts = if same { self.attempts } else { 0 };
+        }
+        if continuous || occurrence.is_some() {
+            (self.open_for, self.not_before) = (occurrence, None);
+        }
+    }
+
+    /// Ends in a row that came too soon, of a continuous job.
+    pub(crate) fn count_soon(&mut self, anew: bool, counts: bool) {
+        self.attempts = if anew { 0 } else { self.attempts + u32::from(counts) };
+    }
+
     /// A success moves the window's start, if no gap lies between.
     pub(crate) fn cover(&mut self) {
         if self.window_from <= self.covered_until {

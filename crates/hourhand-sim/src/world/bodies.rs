@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hourhand_core::outcome::{BodyEnd, StopReason};
+use hourhand_core::outcome::{BodyEnd, StopReason, Trigger};
 use hourhand_core::protocol::{Event, Slot, Started};
 
 use super::{Happening, World};
@@ -10,9 +10,9 @@ use crate::body::{Body, Nature, Step};
 use crate::process::Line;
 
 impl World {
-    pub(super) fn start_body(&mut self, process: usize, slot: Slot, run: Started) {
+    pub(super) fn start_body(&mut self, process: usize, slot: Slot, (run, trigger): (Started, Trigger)) {
         let job = self.processes[process].jobs[slot.0];
-        let nature = Nature::draw(&self.jobs[job], self.quiet, &mut self.random);
+        let nature = Nature::draw(&self.jobs[job], (self.quiet, trigger == Trigger::Continuous), &mut self.random);
         let pid = match self.processes[process].line {
             Line::Open(pid) => pid,
             Line::Closed | Line::Opening(_) => 0,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hourhand_core::job::Definition;
 use hourhand_core::protocol::{Action, Event, Notice, Question, TriggerAnswer};
 
 use super::{Happening, World};
@@ -16,7 +17,7 @@ impl World {
             return;
         }
         let generation = self.processes.iter().filter(|process| process.machine == machine).count();
-        let settings = if self.plan.fleet.is_some() {
+        let mut settings = if self.plan.fleet.is_some() {
             Process::settings_of_a_fleet(self.ttl, &mut self.random)
         } else {
             let leases = self.random.chance(self.leasing);
@@ -27,7 +28,10 @@ impl World {
             self.versions[machine] = 1 - self.versions[machine];
         }
         let version = self.versions[machine];
-        let definitions = jobs.iter().map(|job| self.jobs[*job].in_version(version).clone()).collect();
+        let definitions: Vec<Definition> = jobs.iter().map(|job| self.jobs[*job].in_version(version).clone()).collect();
+        // Continuous bodies must leave a place, as at a real start.
+        let continuous = definitions.iter().filter(|job| job.schedule.is_continuous()).count();
+        settings.runs_max = settings.runs_max.max(continuous.saturating_add(1));
         let mut process = Process::new(machine, generation, settings, definitions, self.now);
         process.jobs = jobs;
         process.version = version;
@@ -67,7 +71,7 @@ impl World {
             Action::Connect { end_former } => self.connect(process, end_former),
             Action::Close => self.close(process),
             Action::Ask(question) => self.ask(process, question),
-            Action::StartBody { slot, run, .. } => self.start_body(process, slot, run),
+            Action::StartBody { slot, run, trigger, .. } => self.start_body(process, slot, (run, trigger)),
             Action::StopBody { slot, epoch, reason } => {
                 self.stop_body(process, (slot, epoch), reason);
                 if self.plan.bug == Some(Bug::CloseBeforeBodiesEnd)

@@ -43,15 +43,7 @@ pub(super) fn say(notice: Notice, catalog: &Catalog) {
             "the end of the run could not be recorded; it will be written when the database takes it"
         ),
         Notice::LockLost { slot, epoch, why } => warn!(job = job(slot), epoch, "lock lost, the run is stopped: {why}"),
-        Notice::HolderDied { slot, epoch, deaths, gave_up: true } => {
-            error!(
-                job = job(slot),
-                epoch, deaths, "holder died {deaths} times in a row: the occurrence is handled as failed"
-            );
-        }
-        Notice::HolderDied { slot, epoch, deaths, gave_up: false } => {
-            warn!(job = job(slot), epoch, deaths, "the run's process ended without a word: the run is lost");
-        }
+        notice @ Notice::HolderDied { .. } => say_of_a_death(notice, catalog),
         notice @ (Notice::ForeignHolder { .. }
         | Notice::Evicted { .. }
         | Notice::MayNotEvict { .. }
@@ -118,6 +110,23 @@ fn say_of_a_run(notice: Notice, catalog: &Catalog) {
             warn!(job = job(slot), epoch, "a later run has started before this one's end was recorded");
         }
         other => debug!(?other),
+    }
+}
+
+fn say_of_a_death(notice: Notice, catalog: &Catalog) {
+    let Notice::HolderDied { slot, epoch, deaths, gave_up } = notice else { return debug!(?notice) };
+    let job = catalog.entry(slot).name.as_str();
+    match (deaths, gave_up) {
+        (_, true) => {
+            error!(job, epoch, deaths, "holder died {deaths} times in a row: the occurrence is handled as failed");
+        }
+        (3.., false) => error!(
+            job,
+            epoch,
+            deaths,
+            "holder died {deaths} times in a row: the continuous job is started again after growing waits"
+        ),
+        (_, false) => warn!(job, epoch, deaths, "the run's process ended without a word: the run is lost"),
     }
 }
 

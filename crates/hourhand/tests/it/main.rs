@@ -15,6 +15,7 @@ mod callers_that_give_up;
 mod cancel_matrix;
 mod catch_up;
 mod catch_up_and_overlap;
+mod continuous_jobs;
 mod doctor;
 mod doctor_of_servers;
 mod failures_and_retries;

@@ -144,6 +144,9 @@ fn what_for(occurrence: Option<Timestamp>, trigger: Trigger) -> String {
 fn end(end: &End, jobs: &[Definition]) -> String {
     let verdict = &end.verdict;
     let then = match (verdict.handled, verdict.backoff) {
+        (true, backoff) if !verdict.counts && !backoff.is_zero() => {
+            format!("count from 0, due after {}", length_shown(backoff))
+        }
         (true, _) => "handled".to_owned(),
         (false, SignedDuration::ZERO) => "due at once".to_owned(),
         (false, backoff) => format!("due after {}", length_shown(backoff)),

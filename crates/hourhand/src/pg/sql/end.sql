@@ -15,7 +15,10 @@ current as (
     case when g.skipped_for <= clock_timestamp() then g.skipped_for end as skipped_for,
     clock_timestamp() as at,
     j.ended_epoch = g.epoch as completed,
-    j.scheduled_for is not null and j.trigger in ('schedule', 'catch_up', 'retry') as scheduled
+    -- The run has counters: it is for an occurrence, or continuous. `over`: they begin anew.
+    j.trigger = 'continuous' or (j.scheduled_for is not null and j.trigger in ('schedule', 'catch_up', 'retry')) as scheduled,
+    j.trigger = 'continuous' as continuous,
+    g.handled or (j.ended_epoch = g.epoch and j.trigger <> 'continuous') as over
   from given g
   join {schema}.job j on j.name = g.name
   where j.epoch = g.epoch and (j.ended_epoch < g.epoch or j.last_outcome = 'succeeded')
@@ -29,16 +32,17 @@ ended as (
     failures = case when c.completed or c.outcome = 'succeeded' then 0
       when c.outcome in ('failed', 'panicked', 'timed_out') then j.failures + 1 else j.failures end,
     last_success_at = case when c.outcome = 'succeeded' and not c.completed then c.at else j.last_success_at end,
-    handled_until = case when c.scheduled and (c.handled or c.completed)
+    handled_until = case when c.scheduled and c.over
       then greatest(j.handled_until, j.scheduled_for, c.skipped_for) else j.handled_until end,
     covered_until = case when c.outcome = 'succeeded' and j.window_from <= j.covered_until
       then greatest(j.covered_until, j.window_until) else j.covered_until end,
-    open_for = case when not c.scheduled then j.open_for when not (c.handled or c.completed) then j.scheduled_for end,
-    attempts = case when not c.scheduled then j.attempts when c.handled or c.completed then 0
-      when c.counts then j.attempts + 1 else j.attempts end,
+    open_for = case when not c.scheduled then j.open_for when not c.over then j.scheduled_for end,
+    attempts = case when not c.scheduled then j.attempts when c.over then 0
+      when c.counts and not (c.continuous and c.completed) then j.attempts + 1 else j.attempts end,
     deaths = case when c.scheduled then 0 else j.deaths end,
-    not_before = case when not c.scheduled then j.not_before
-      when not (c.handled or c.completed) and c.backoff > 0 then c.at + make_interval(secs => c.backoff) end
+    -- A continuous job is due from then on, so that it can be told for how long nobody has run it.
+    not_before = case when not c.scheduled then j.not_before when c.continuous then c.at + make_interval(secs => c.backoff)
+      when not c.over and c.backoff > 0 then c.at + make_interval(secs => c.backoff) end
   from current c
   where j.name = c.name
   returning j.name, j.epoch, j.ended_epoch, j.handled_until, j.covered_until, j.open_for, j.attempts, j.deaths,
@@ -58,7 +62,7 @@ skips as (
   select c.name, c.skipped_for, 'skipped', 'overlap', c.skipped, c.node
   from current c
   where c.skipped > 0 and c.handled_until < c.skipped_for
-    and c.scheduled and (c.handled or c.completed) and $11::boolean
+    and c.scheduled and c.over and $11::boolean
 )
 select g.name, j.epoch as row_epoch, j.ended_epoch as row_ended_epoch, e.epoch is not null as recorded,
   coalesce(e.last_outcome, j.last_outcome) as outcome, coalesce(e.handled_until, j.handled_until) as handled_until, e.open_for, e.not_before,

@@ -5,11 +5,12 @@
 --   j.epoch = w.seen      the row the node decided upon
 --   j.renamed_to          it goes on under another name
 --   j.epoch = ended_epoch a run without an end is settled first, by a statement of its own
---   d.fingerprint         an occurrence is one of the registered definition: its node has not been told to stand down meanwhile
+--   d.fingerprint         an occurrence (or a continuous run) is one of the registered definition: its node has not been told to stand down meanwhile
 --   lease                 no other kind of exclusion runs it; its row is locked too, so that no renewal slips in between
 --   own                   this backend holds the key: if the pooler probe was fooled, nothing starts
 --   a request             is taken by this very statement, or nothing starts: taken once, whoever dies in between
 --   with a token ($9)     the lease is ours and has not run out, and nobody at all holds the key
+-- A backoff that a continuous run has to wait for is not asked for again: it cannot change while epoch and ended_epoch are as seen.
 -- $1 names, $2 occurrences (null: by hand), $3 epochs seen, $4 triggers, $5 lookbacks in seconds, $6 skipped before, $7 the
 -- newest of those, $8 node, $9 token of leases (null: session locks), $10 where the window ends at the latest, $11 its length at
 -- most in seconds, $12 why the older ones are skipped, $13 fingerprints of the definitions that the decisions rest on (null: none), $14
@@ -42,11 +43,12 @@ ready as (
   where j.epoch = s.epoch and j.epoch = w.seen and j.epoch = j.ended_epoch and j.renamed_to is null
     and (w.occurrence is null or (
       j.handled_until < w.occurrence
-      and (d.fingerprint is null or w.fingerprint is null or d.fingerprint = w.fingerprint)
       and (p.resumed_at is null or p.resumed_at < w.occurrence)
       and (p.active is not true or p.until is null or p.until < w.occurrence)
       and (j.not_before is null or j.not_before <= clock_timestamp()
-        or (j.open_for is distinct from w.occurrence and j.deaths = 0))))
+        or (j.open_for is distinct from w.occurrence and (j.deaths = 0 or j.trigger = 'continuous')))))
+    and ((w.occurrence is null and w.trigger <> 'continuous')
+      or d.fingerprint is null or w.fingerprint is null or d.fingerprint = w.fingerprint)
     and not coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false)
     and case when $9::text is null
       then l.expires_at <= clock_timestamp() and j.key in (select h.key from held h)
@@ -68,14 +70,21 @@ started as (
     node = $8::text, pid = pg_backend_pid(),
     backend_start = (select a.backend_start from pg_stat_activity a where a.pid = pg_backend_pid()),
     started_at = r.at, scheduled_for = coalesce(r.occurrence, r.again), trigger = r.wanted_trigger,
-    attempt = case when r.occurrence is null or r.open_for is distinct from r.occurrence then 1 else r.attempts + 1 end,
-    takeover = case when r.occurrence is null or r.open_for is distinct from r.occurrence then 0 else r.deaths end,
+    attempt = case when r.wanted_trigger = 'continuous' then case when r.open_for is null then r.attempts else 0 end + 1
+      when r.occurrence is null or r.open_for is distinct from r.occurrence then 1 else r.attempts + 1 end,
+    takeover = case when r.wanted_trigger = 'continuous' then r.deaths
+      when r.occurrence is null or r.open_for is distinct from r.occurrence then 0 else r.deaths end,
     window_from = r.begins,
     window_until = greatest(r.begins, least(r.at, r.window_end, r.begins + make_interval(secs => r.window_max))),
-    -- Counters of the open occurrence: a newer one begins with fresh attempts; deaths go on across occurrences.
-    attempts = case when r.occurrence is null or r.open_for is not distinct from r.occurrence then r.attempts else 0 end,
-    open_for = coalesce(r.occurrence, r.open_for),
-    not_before = case when r.occurrence is null then r.not_before end
+    -- Counters of the open occurrence: a newer one begins with fresh attempts; deaths go on across occurrences. A continuous job has
+    -- none; an occurrence left open is of a schedule that it had before.
+    attempts = case when r.wanted_trigger = 'continuous' and r.open_for is not null then 0
+      when r.occurrence is null or r.open_for is not distinct from r.occurrence then r.attempts else 0 end,
+    -- As deaths are of either kind of job.
+    deaths = case when (r.wanted_trigger = 'continuous' and r.trigger in ('schedule', 'catch_up', 'retry'))
+      or (r.occurrence is not null and r.trigger = 'continuous') then 0 else r.deaths end,
+    open_for = case when r.wanted_trigger <> 'continuous' then coalesce(r.occurrence, r.open_for) end,
+    not_before = case when r.occurrence is null and r.wanted_trigger <> 'continuous' then r.not_before end
   from ready r
   where j.name = r.name and (r.request is null or r.request in (select a.id from asked a))
   returning j.name, j.epoch, j.attempt, j.takeover, j.window_from, j.window_until, j.started_at

@@ -208,6 +208,12 @@ begin
       open_for = null, attempts = 0, deaths = 0, not_before = null
     where j.name = p_job;
   end if;
+  if r.trigger = 'continuous' then
+    -- What its node's end makes of it, should that never come: the body may take its process with it, each time.
+    update {schema}.job j set
+      attempts = j.attempts + 1, not_before = at + make_interval(secs => least(300, 2 ^ least(r.attempt - 1, 10)))
+    where j.name = p_job;
+  end if;
   -- No ON CONFLICT: a second success of the occurrence must fail the caller's transaction.
   insert into {schema}.history (job, epoch, trigger, scheduled_for, started_at, ended_at, outcome, attempt, takeover,
     window_from, window_until, node)
@@ -216,7 +222,8 @@ begin
 end $$;
 
 -- A checkpoint: moves the start of the next window, together with the data the caller's transaction writes, and fences.
--- Never past the run's own window, or a span that nobody has read would count as covered.
+-- Never past the run's own window, or a span that nobody has read would count as covered. A continuous run follows what comes
+-- after its window, up to the present.
 create function {schema}.advance(p_job text, p_epoch bigint, p_until timestamptz) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -224,7 +231,9 @@ begin
     raise exception 'hourhand: advance: until is null' using errcode = '22004';
   end if;
   update {schema}.job j set covered_until = case when j.window_from <= j.covered_until
-      then greatest(j.covered_until, least(p_until, j.window_until)) else j.covered_until end
+      then greatest(j.covered_until,
+        least(p_until, case when j.trigger = 'continuous' then clock_timestamp() else j.window_until end))
+      else j.covered_until end
   where j.name = p_job and j.epoch = p_epoch and j.ended_epoch < p_epoch;
   if not found then
     perform {schema}.superseded(p_job, p_epoch);
@@ -253,6 +262,8 @@ end $$;
 -- Takes note of a run that ended without a word, and starts nothing. The only place that counts deaths.
 -- The first death leaves the occurrence due at once, the second after 30 s, the third in a row handles it as failed. Only an
 -- end recorded by a run's own node (p_died = false is one) sets the count back, so it goes on across occurrences.
+-- A continuous run is never given up: from the second death on the next one waits 30 s, doubling to 5 min. After 10 min of running
+-- the count begins anew.
 -- Who settles has to have the job: its key in this session, or with a token a lease that has not run out while nobody holds the key.
 create function {schema}.settle(p_job text, p_epoch bigint, p_died boolean, p_token uuid default null)
 returns table (deaths int, gave_up boolean)
@@ -271,7 +282,13 @@ begin
   if not found or not {schema}.may_run(p_job, r.key, p_token) then
     return;
   end if;
-  if r.scheduled_for is null or r.trigger not in ('schedule', 'catch_up', 'retry') then
+  if r.trigger = 'continuous' then
+    dead := case when not p_died then 0 when r.started_at < at - interval '10 min' then 1 else r.deaths + 1 end;
+    update {schema}.job j set
+      ended_epoch = r.epoch, last_outcome = 'lost', deaths = dead,
+      not_before = at + case when dead >= 2 then make_interval(secs => least(300, 30 * 2 ^ least(dead - 2, 10))) else interval '0' end
+    where j.name = p_job;
+  elsif r.scheduled_for is null or r.trigger not in ('schedule', 'catch_up', 'retry') then
     dead := r.deaths;
     update {schema}.job j set ended_epoch = r.epoch, last_outcome = 'lost' where j.name = p_job;
     if p_died then
