@@ -15,6 +15,9 @@ use crate::time::Mono;
 /// A node's clock that differs more than this from the server's is worth a word.
 const CLOCK_OFF_FROM: SignedDuration = SignedDuration::from_secs(1);
 
+/// What ending a task that was aborted takes.
+const ABORT_TAKES: Duration = Duration::from_millis(500);
+
 /// What is known of the session.
 #[derive(Debug)]
 pub(super) struct Session {
@@ -166,7 +169,9 @@ impl Node {
         let mut bodies = self.active.iter().filter_map(|slot| self.job(*slot).going());
         // Woken late (the process was frozen) it has to end them first.
         let untold = bodies.clone().any(|going| going.stop.is_none_or(|stop| !stop.aborted));
-        if bodies.next().is_none() || (now.mono >= until && !untold) {
+        if untold && now.mono >= until {
+            self.session.state = State::Leaving { until: now.mono + ABORT_TAKES, retry_at };
+        } else if bodies.next().is_none() || now.mono >= until {
             self.session.state = State::Closed { retry_at };
             self.act(Action::Close);
         }

@@ -10,8 +10,6 @@ use crate::outcome::{BodyEnd, StopReason};
 use crate::protocol::{Action, Notice, Slot};
 use crate::time::Mono;
 
-/// A session that should have been left is looked after again.
-const LEAVE_AGAIN: Duration = Duration::from_millis(100);
 /// No sleep is longer: a suspended laptop or a stepped clock costs one piece.
 const SLEEP_MAX: Duration = Duration::from_secs(30);
 
@@ -162,7 +160,7 @@ impl Node {
         let session = match self.session.state {
             State::Closed { retry_at } => Some(retry_at),
             State::Opening => None,
-            State::Leaving { until, .. } => Some(until.max(now.mono + LEAVE_AGAIN)),
+            State::Leaving { until, .. } => Some(until),
             State::Open { .. } => Some(self.session.quiet_until),
         };
         let shutdown = self.shutdown_since.map(|since| since + self.settings.shutdown_grace);
