@@ -258,6 +258,7 @@ impl Life {
                     let passed = self.ask(Question::PassOver { slot: SLOT, seen: facts.epoch, skip }).await;
                     assert_eq!(passed, Answer::PassedOver(true));
                 }
+                Decision::Continuous | Decision::LookAgain => unreachable!("the job has occurrences"),
                 Decision::Later(_) | Decision::NotYet(_) => return by_hand.then(|| start(None, Trigger::Manual)),
             }
         }
