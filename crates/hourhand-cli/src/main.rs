@@ -9,14 +9,12 @@ mod command;
 mod config;
 mod door;
 mod exec;
-#[allow(dead_code, reason = "the sidecar and the operator's commands, which need the rest, come next")]
 mod globals;
 mod guardian;
 mod init;
 mod logging;
 mod near;
 mod operator;
-#[allow(dead_code, reason = "the sidecar and the operator's commands, which need the rest, come next")]
 mod output;
 mod refusal;
 mod runtime;

@@ -96,6 +96,7 @@ async fn the_printed_grants_suffice_to_run_jobs_and_for_nothing_else() {
         "drop function hourhand.fence(text, bigint)",
         "update hourhand.migration set version = 0",
         "delete from hourhand.job",
+        "update hourhand.audit set actor = 'somebody else'",
         "truncate hourhand.history",
         "create schema mine",
     ] {

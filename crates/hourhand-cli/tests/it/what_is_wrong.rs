@@ -30,7 +30,9 @@ async fn a_lock_in_the_wrong_hands_is_an_error_until_its_remedy_is_followed() {
 
     let remedy = found["sql"][0].as_str().unwrap();
     world.eye.batch_execute(remedy).await.unwrap();
-    world.until("select not exists (select from pg_locks where locktype = 'advisory')").await;
+    let free = "select not exists (select from pg_locks l join pg_database d on d.oid = l.database
+        where l.locktype = 'advisory' and d.datname = current_database())";
+    world.until(free).await;
     assert_eq!(world.say(&["doctor"]).await.code, 0);
 }
 
