@@ -55,6 +55,8 @@
   if (new Date().getTimezoneOffset() !== 0) {
     document.getElementById("zone").textContent = `Times are in ${zone}, with UTC beside.`;
   }
+  /// Where a picture is wider than the screen, the newest is seen first.
+  for (const wide of document.querySelectorAll(".scroll")) wide.scrollLeft = wide.scrollWidth;
   localise(document);
   count();
   setInterval(count, 1000);

@@ -83,7 +83,7 @@ const CANCEL: [Parameter; 2] = [JOB, may("epoch", Kind::Number, "this run and no
 const WINDOW: [Parameter; 2] = [JOB, must("from", Kind::Instant, "where the next window begins")];
 
 /// All there is.
-pub(crate) static ENDPOINTS: [Endpoint; 15] = [
+pub(crate) static ENDPOINTS: [Endpoint; 16] = [
     see("/status", "How jobs stand", || get(see::status)).with(&[ANY_JOB]).answers("[]JobStatus"),
     see("/history", "Ended runs and skips, newest first", || get(see::history))
         .with(&HISTORY)
@@ -91,6 +91,7 @@ pub(crate) static ENDPOINTS: [Endpoint; 15] = [
     see("/audit", "Who did what, newest first", || get(see::audit)).with(&AUDIT).answers("[]AuditEntry"),
     see("/next", "A job's next occurrences", || get(see::next)).with(&NEXT).answers("Next"),
     see("/locks", "Every advisory lock of the database", || get(see::locks)).with(&NAMES).answers("[]AdvisoryLock"),
+    see("/doctor", "What is wrong, and what to do about it", || get(see::doctor)).answers("Diagnosis"),
     see("/nodes", "hourhand's sessions that are connected now", || get(see::nodes)).answers("[]ConnectedNode"),
     see("/window", "Where a job's next window begins", || get(see::window)).with(&[JOB]).answers("NextWindow"),
     act("/trigger", "Asks for a run now", || post(act::trigger)).with(&TRIGGER),

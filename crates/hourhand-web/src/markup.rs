@@ -131,10 +131,11 @@ pub(crate) fn look(word: &str) -> (&'static str, &'static str) {
         "running" => ("busy", "▶"),
         "paused" => ("held", "‖"),
         "overdue" => ("late", "!"),
-        "orphaned" => ("off", "∅"),
+        "orphaned" => ("late", "∅"),
         "held" => ("late", "⚿"),
         "error" => ("bad", "✕"),
         "warning" => ("late", "!"),
+        "info" => ("busy", "i"),
         _ => ("off", "·"),
     }
 }

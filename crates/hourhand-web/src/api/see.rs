@@ -3,7 +3,8 @@
 use axum::Json;
 use axum::extract::{Query, State};
 use hourhand::{
-    AdvisoryLock, AuditEntry, AuditQuery, ConnectedNode, HistoryEntry, HistoryQuery, JobStatus, NextWindow,
+    AdvisoryLock, AuditEntry, AuditQuery, ConnectedNode, Finding, HistoryEntry, HistoryQuery, JobStatus, NextWindow,
+    Severity,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -79,6 +80,19 @@ pub(crate) async fn locks(State(app): State<App>, Query(asked): Query<Asked>) ->
     let names = asked.names.unwrap_or_default();
     let names: Vec<&str> = names.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     Ok(Json(app.operator().locks(&names).await?))
+}
+
+/// As the command's `doctor`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Diagnosis {
+    ok: bool,
+    findings: Vec<Finding>,
+}
+
+pub(crate) async fn doctor(State(app): State<App>) -> Answer<Diagnosis> {
+    let findings = app.operator().examine().await?;
+    let ok = findings.iter().all(|finding| finding.severity != Severity::Error);
+    Ok(Json(Diagnosis { ok, findings }))
 }
 
 pub(crate) async fn nodes(State(app): State<App>) -> Answer<Vec<ConnectedNode>> {

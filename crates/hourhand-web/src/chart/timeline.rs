@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use hourhand::HistoryEntry;
+use hourhand::{HistoryEntry, Window};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -52,10 +52,14 @@ impl Timeline<'_> {
         for (y, word) in [(RUNS.0 - 8.0, "runs"), (MISSED - 8.0, "missed, skipped"), (WINDOWS - 5.0, "covered data")] {
             let _ = write!(svg, "<text class=\"lane\" x=\"0\" y=\"{y}\">{word}</text>");
         }
+        // Spans of two runs in a row may touch or overlap: they take turns on two lines.
+        let mut lines = [WINDOWS, WINDOWS + 9.0].into_iter().cycle();
         for entry in self.entries {
             if entry.epoch.is_some() {
                 self.run(&mut svg, entry);
-                self.window(&mut svg, entry);
+                if let Some(window) = covered(entry) {
+                    self.window(&mut svg, window, lines.next().unwrap_or(WINDOWS));
+                }
             } else {
                 self.skip(&mut svg, entry);
             }
@@ -128,14 +132,8 @@ impl Timeline<'_> {
         svg.push_str("</a>");
     }
 
-    /// Spans of two runs in a row may touch or overlap: they take turns on two lines.
-    fn window(&self, svg: &mut String, entry: &HistoryEntry) {
-        let Some(window) = entry.window.filter(|window| window.until > window.from) else { return };
-        if entry.outcome != "succeeded" {
-            return;
-        }
+    fn window(&self, svg: &mut String, window: Window, y: f64) {
         let (x, width) = self.bar(window.from, window.until);
-        let y = WINDOWS + if entry.id % 2 == 0 { 0.0 } else { 9.0 };
         let _ = write!(
             svg,
             "<rect class=\"window\" x=\"{x:.1}\" y=\"{y}\" width=\"{width:.1}\" height=\"6\"><title>covered {} to {} UTC</title></rect>",
@@ -171,6 +169,11 @@ impl Timeline<'_> {
             }
         }
     }
+}
+
+/// What a run has covered, if it has.
+fn covered(entry: &HistoryEntry) -> Option<Window> {
+    entry.window.filter(|window| window.until > window.from && entry.outcome == "succeeded")
 }
 
 fn diamond(x: f64) -> String {

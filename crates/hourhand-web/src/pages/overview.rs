@@ -1,5 +1,6 @@
 //! The overview: every job at a glance, what needs attention first.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use askama::Template;
@@ -90,7 +91,7 @@ async fn page(app: &App, ctx: &Ctx, asked: Asked) -> Result<Page, Fail> {
         found: wanted.len(),
         figures: figures(&jobs),
         concerns: if only.is_empty() { concerns(&jobs) } else { Vec::new() },
-        rows: shown.iter().map(|job| row(ctx, job, &strips)).collect(),
+        rows: rows(ctx, shown, &strips),
         next_from: (from + shown.len() < wanted.len()).then_some(from + shown.len()),
         ctx: ctx.clone(),
         here: "jobs",
@@ -107,10 +108,17 @@ async fn strips(app: &App, shown: &[&JobDetail]) -> Result<Arc<Vec<HistoryEntry>
     Ok(app.hub().shared(key, read).await?)
 }
 
-fn row(ctx: &Ctx, job: &JobDetail, entries: &[HistoryEntry]) -> Row {
-    let mine: Vec<&HistoryEntry> = entries.iter().filter(|entry| entry.job == job.status.job).collect();
-    let strip = chart::strip(ctx, &mine, job.status.running.is_some());
-    Row { states: standing::states(job), strip, job: job.clone() }
+fn rows(ctx: &Ctx, shown: &[&JobDetail], entries: &[HistoryEntry]) -> Vec<Row> {
+    let mut by_job: HashMap<&str, Vec<&HistoryEntry>> = HashMap::new();
+    for entry in entries {
+        by_job.entry(&entry.job).or_default().push(entry);
+    }
+    let row = |job: &&JobDetail| {
+        let mine = by_job.remove(job.status.job.as_str()).unwrap_or_default();
+        let strip = chart::strip(ctx, &mine, job.status.running.is_some());
+        Row { states: standing::states(job), strip, job: (*job).clone() }
+    };
+    shown.iter().map(row).collect()
 }
 
 fn is(job: &JobDetail, only: &str) -> bool {

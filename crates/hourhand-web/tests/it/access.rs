@@ -19,7 +19,8 @@ const SEEN: [&str; 12] = [
     "/api/openapi.json",
     "/api/status",
 ];
-const DONE: [&str; 6] = ["/do/pause", "/do/resume", "/do/cancel", "/do/window", "/do/evict", "/do/forget"];
+const DONE: [&str; 8] =
+    ["/do/trigger", "/do/backfill", "/do/pause", "/do/resume", "/do/cancel", "/do/window", "/do/evict", "/do/forget"];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_denied_is_served_nothing_at_all() {

@@ -95,6 +95,25 @@ async fn pause_and_resume_are_a_few_clicks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn run_now_is_started_seen_running_and_seen_to_end() {
+    let Some(browser) = Browser::start(USUAL).await else { return };
+    let site = Site::new().await;
+    let job = Job::new(JOB, Schedule::cron("0 0 1 1 *"), |run: Run| async move {
+        drop(tokio::time::timeout(Duration::from_secs(4), run.cancelled()).await);
+        Ok::<_, Failure>(())
+    });
+    let node = site.node("web-1").job(job).resident(true).start().await.unwrap();
+    browser.open(&format!("{}/job?name=order-sync", serve(&site).await)).await;
+    browser.click("#run-now").await;
+    browser.sees("Started: run", SOON).await;
+    browser.sees("on web-1, for", SOON).await;
+    browser.sees("✓\nsucceeded", SOON).await;
+    assert!(browser.client.find(Locator::Css("#run-now")).await.is_ok(), "the button is back");
+    browser.end().await;
+    node.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_script_all_of_it_can_be_seen_and_done() {
     let Some(browser) = Browser::start(Look { has_script: false, ..USUAL }).await else { return };
     let site = Site::new().await;

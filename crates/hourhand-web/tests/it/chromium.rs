@@ -59,10 +59,12 @@ impl Browser {
         self.client.goto(url).await.unwrap();
     }
 
-    /// All that a reader sees.
+    /// All that a reader sees; nothing while the page is changed for another.
     pub async fn text(&self) -> String {
-        let body = self.client.find(fantoccini::Locator::Css("body")).await.unwrap();
-        body.text().await.unwrap_or_default()
+        match self.client.find(fantoccini::Locator::Css("body")).await {
+            Ok(body) => body.text().await.unwrap_or_default(),
+            Err(_) => String::new(),
+        }
     }
 
     /// Waits until the page says this.

@@ -53,6 +53,22 @@ async fn what_is_late_is_said_first_and_why() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn health_says_what_is_wrong_and_what_to_do_about_it() {
+    let site = Site::new().await;
+    site.registered(JOB).await;
+    let stranger = site.database.connect().await;
+    stranger
+        .batch_execute("set application_name = 'django'; select pg_advisory_lock(hourhand.key('order-sync'))")
+        .await
+        .unwrap();
+    let page = site.get("/health").await;
+    assert_eq!(page.status, StatusCode::OK, "{}", page.text);
+    assert!(page.text.contains("What to do:") && page.text.contains("django"), "{}", page.text);
+    let diagnosis = site.get("/api/doctor").await.json();
+    assert!(!diagnosis["findings"].as_array().unwrap().is_empty(), "{diagnosis}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_run_is_shown_with_its_error_its_output_and_its_other_attempts() {
     let site = Site::new().await;
     site.registered(JOB).await;

@@ -47,3 +47,6 @@ delete from hourhand.history where job = 'exchange-rates' and ended_at > now() -
 insert into hourhand.pause (job, active, until, reason, actor)
 values ('invoice-mails', true, now() + interval '5 h', 'the mail provider is moved', 'ann');
 insert into hourhand.audit (actor, action, job, detail) values ('ann', 'pause', 'invoice-mails', '{"reason": "the mail provider is moved"}');
+update hourhand.job j set epoch = h.epoch, ended_epoch = h.epoch, started_at = h.at
+from (select job, max(epoch) as epoch, max(started_at) as at from hourhand.history group by job) h
+where h.job = j.name and j.name <> 'order-sync';
