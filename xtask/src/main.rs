@@ -1,6 +1,7 @@
 //! The project's only tool: a person and CI type the same words. `cargo xtask` alone says which.
 
 mod arguments;
+mod bench;
 mod cargo;
 mod check;
 mod demo;
@@ -30,6 +31,12 @@ cargo xtask sim     seeds of the simulator: faults in virtual time, every promis
             --seed N --trace   one of them, step by step
             --nodes 1000 --jobs 1000   what a large fleet costs its server, and how late it is
             ...                --help says what else
+cargo xtask bench   hourhand beside other schedulers: what they cost, how late they are, what faults do to them
+            --only NAME        one of them (hourhand: the others are not even built); may be repeated
+            --quick            shorter spans, to see that it works
+            --goals            hourhand alone, against its own goals
+            --schedules        how long the next instant of a schedule takes to find
+            ...                --help says what else
 cargo xtask check   format, clippy, documentation, tidiness
 cargo xtask ci      check and test
 cargo xtask pg      a private PostgreSQL until Ctrl-C; prints its URL
@@ -55,6 +62,7 @@ fn run(word: &str, arguments: Arguments) -> Result<()> {
         "test" => test::run(arguments),
         "faults" => faults::run(arguments),
         "sim" => sim::run(arguments),
+        "bench" => bench::run(arguments),
         "check" => check::run(arguments),
         "ci" => ci(arguments),
         "pg" => pg::run(arguments),

@@ -1,0 +1,103 @@
+//! A process is lost while its body is at work, by `kill -9` or by `SIGSTOP`: does the same occurrence run elsewhere?
+
+use std::collections::BTreeSet;
+use std::thread::sleep;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use hourhand_bench_replica::{Line, What, boot_time};
+use hourhand_testkit::Signal;
+
+use super::{LONG, REPLICAS, is_between_instants, occurrence};
+use crate::figure::Figure;
+use crate::fleet::{Fleet, Load, Started, until};
+use crate::ground::Ground;
+use crate::subject::Subject;
+
+const EVERY: u64 = 60;
+
+/// How long the holder stays frozen.
+const FROZEN: Duration = Duration::from_secs(30);
+
+/// How long a woken body is given to stop.
+const STOPS_WITHIN: Duration = Duration::from_secs(10);
+
+/// A fleet with one body at work, which has been so for three seconds.
+struct AtWork {
+    fleet: Fleet,
+    body: Line,
+}
+
+/// Starts it; or says why not.
+fn at_work(ground: &Ground, subject: &Subject) -> Result<Result<AtWork, String>> {
+    let load = Load { jobs: 1, every: EVERY, body: LONG };
+    let fleet = match Fleet::start(subject, &ground.place()?, load, REPLICAS)? {
+        Started::Ready(fleet) => fleet,
+        Started::Cannot(why) => return Ok(Err(why)),
+    };
+    let Some(body) = until(Duration::from_secs(2 * EVERY + 10), || fleet.begun().into_iter().next()) else {
+        return Ok(Err("nothing ran within two minutes".to_owned()));
+    };
+    sleep(Duration::from_secs(3));
+    let began: BTreeSet<u32> = fleet.begun().iter().filter(|line| is_same(line, &body)).map(|line| line.pid).collect();
+    if began.len() > 1 {
+        return Ok(Err(format!("{} of {REPLICAS} replicas run each occurrence, at the same time", began.len())));
+    }
+    Ok(Ok(AtWork { fleet, body }))
+}
+
+fn is_same(line: &Line, body: &Line) -> bool {
+    occurrence(line, EVERY) == occurrence(body, EVERY)
+}
+
+/// The same occurrence beginning elsewhere after that moment.
+fn elsewhere(at_work: &AtWork, after: Duration) -> Option<Line> {
+    let body = &at_work.body;
+    at_work.fleet.begun().into_iter().find(|line| {
+        let repeats = if line.scheduled_for.is_some() { is_same(line, body) } else { is_between_instants(line, EVERY) };
+        line.at > after && line.pid != body.pid && repeats
+    })
+}
+
+pub(super) fn killed(ground: &Ground, subject: &Subject, quick: bool) -> Result<Vec<Figure>> {
+    let row = "holder killed: the same occurrence runs elsewhere after";
+    let mut at_work = match at_work(ground, subject)? {
+        Ok(at_work) => at_work,
+        Err(why) => return Ok(vec![Figure::no(row, why)]),
+    };
+    let within = Duration::from_secs(if quick { 45 } else { 180 });
+    let killed = boot_time();
+    let pid = at_work.body.pid;
+    at_work.fleet.replica(pid).context("the body is nobody's")?.signal(Signal::KILL);
+    Ok(vec![match until(within, || elsewhere(&at_work, killed)) {
+        Some(line) => Figure::number(row, (line.at - killed).as_secs_f64(), "s"),
+        None => Figure::no(row, format!("not within {} s", within.as_secs())),
+    }])
+}
+
+pub(super) fn frozen(ground: &Ground, subject: &Subject) -> Result<Vec<Figure>> {
+    let row = "holder frozen: taken over after";
+    let mut at_work = match at_work(ground, subject)? {
+        Ok(at_work) => at_work,
+        Err(why) => return Ok(vec![Figure::no(row, why)]),
+    };
+    let pid = at_work.body.pid;
+    let frozen = boot_time();
+    at_work.fleet.replica(pid).context("the body is nobody's")?.freeze();
+    let taken = until(FROZEN, || elsewhere(&at_work, frozen));
+    sleep((frozen + FROZEN).saturating_sub(boot_time()));
+    let woken = boot_time();
+    at_work.fleet.replica(pid).context("the body is nobody's")?.thaw();
+    let Some(taken) = taken else {
+        return Ok(vec![Figure::no(row, format!("not within {} s", FROZEN.as_secs()))]);
+    };
+    let ended = || at_work.fleet.lines().into_iter().find(|line| line.what == What::Ended && line.pid == pid);
+    let both = "holder frozen, then woken: both bodies at work for";
+    Ok(vec![
+        Figure::number(row, (taken.at - frozen).as_secs_f64(), "s"),
+        match until(STOPS_WITHIN, ended) {
+            Some(line) => Figure::number(both, (line.at.saturating_sub(woken)).as_secs_f64(), "s"),
+            None => Figure::words(both, format!("more than {} s", STOPS_WITHIN.as_secs())),
+        },
+    ])
+}
