@@ -9,6 +9,7 @@ mod world;
 mod a_command_ends_with_its_lock;
 mod asked_from_elsewhere;
 mod by_hand;
+mod dashboard_by_itself;
 mod exec_on_a_terminal;
 mod exec_runs_one_command;
 mod exit_status;

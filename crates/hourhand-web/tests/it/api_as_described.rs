@@ -30,7 +30,8 @@ fn fits(value: &Value, schema: &Value, document: &Value) -> Result<(), String> {
         Value::Array(kinds) => kinds.iter().any(|kind| kind == word),
         kind => kind == word,
     };
-    if !may_be(kind) && !(kind == "integer" && may_be("number")) {
+    let is_number = kind == "integer" && may_be("number");
+    if !(may_be(kind) || is_number) {
         return Err(format!("{value} is not {}", schema["type"]));
     }
     if schema["format"] == "date-time"
