@@ -42,6 +42,15 @@ pub enum Starts {
     WhenAskedIfDue,
 }
 
+/// Jobs of one group never overlap, anywhere in the fleet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// What it is called.
+    pub name: JobName,
+    /// The key of its lock.
+    pub key: Key,
+}
+
 /// The definition of a job, as a node holds it. What its body does is not known here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Definition {
@@ -57,6 +66,8 @@ pub struct Definition {
     pub catch_up: CatchUp,
     /// How old an occurrence may be to be caught up; `None`: one period of the schedule, and at least a day.
     pub catch_up_window: Option<SignedDuration>,
+    /// The group of jobs that it never overlaps with.
+    pub group: Option<Group>,
     /// How late an occurrence may still start; `None`: no limit.
     pub deadline: Option<SignedDuration>,
     /// What becomes of occurrences that come due while a run is under way.
@@ -104,6 +115,7 @@ impl Definition {
             schedule,
             catch_up: CatchUp::Latest,
             catch_up_window: None,
+            group: None,
             deadline: None,
             overlap: Overlap::Skip,
             jitter: SignedDuration::ZERO,

@@ -20,6 +20,7 @@ mod asked;
 mod conditions;
 mod deploys;
 mod ends;
+mod groups;
 mod health;
 mod hooks;
 mod life;

@@ -38,6 +38,8 @@ pub enum Bug {
     RequestNotTaken,
     /// The backoff of a continuous job is known to the node that ran it, and to nobody else.
     BackoffInMemory,
+    /// A group's lock is tried after the job's, and whether it was had is not looked at.
+    GroupNotAsked,
 }
 
 impl Bug {
@@ -45,6 +47,7 @@ impl Bug {
     pub fn breaks(self) -> &'static [&'static str] {
         match self {
             Bug::CheckBeforeLockOnly | Bug::CheckByHistory => &["P1", "P3"],
+            Bug::GroupNotAsked => &["P1"],
             Bug::UnlockBeforeEnd => &["P4", "P7"],
             Bug::EpochInMemory | Bug::EpochFromRowOnly | Bug::FenceTooWide => &["P2"],
             Bug::SkipByFinder => &["P3"],
@@ -57,7 +60,7 @@ impl Bug {
     }
 
     /// All of them.
-    pub const ALL: [Bug; 16] = [
+    pub const ALL: [Bug; 17] = [
         Bug::CheckBeforeLockOnly,
         Bug::CheckByHistory,
         Bug::UnlockBeforeEnd,
@@ -74,5 +77,6 @@ impl Bug {
         Bug::StartsAnyDefinition,
         Bug::RequestNotTaken,
         Bug::BackoffInMemory,
+        Bug::GroupNotAsked,
     ];
 }

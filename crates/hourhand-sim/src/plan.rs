@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hourhand_core::backoff::Retry;
-use hourhand_core::job::Definition;
+use hourhand_core::job::{Definition, Group};
 use hourhand_core::key::Key;
 use hourhand_core::name::JobName;
 use hourhand_core::schedule::Schedule;
@@ -99,6 +99,17 @@ impl JobModel {
             deaf: 0,
             blocking: 0,
             body_max,
+        }
+    }
+
+    /// Puts those jobs into one group whose bodies end.
+    pub(crate) fn group(jobs: &mut [JobModel]) {
+        let name = JobName::parse("group").expect("a plain name");
+        let group = Group { key: Key::of_group(None, &name), name };
+        let ends = |job: &JobModel| !(0..2).any(|version| job.in_version(version).schedule.is_continuous());
+        for job in jobs.iter_mut().filter(|job| ends(job)) {
+            job.definition.group = Some(group.clone());
+            job.deployed.group = Some(group.clone());
         }
     }
 

@@ -7,6 +7,7 @@
 
 mod definitions;
 mod fence;
+mod groups;
 mod leases;
 mod locks;
 mod look;
@@ -193,6 +194,8 @@ pub(crate) struct Server {
     pub(crate) held_up: BTreeMap<i32, Request>,
     /// Each job's key.
     pub(crate) keys: Vec<i64>,
+    /// The key of each job's group.
+    pub(crate) groups: Vec<Option<i64>>,
     by_key: HashMap<i64, usize>,
     pub(crate) lookbacks: Vec<SignedDuration>,
     /// Each job's definition in each version of the program.
@@ -212,6 +215,7 @@ impl Server {
     pub(crate) fn new(definitions: Vec<[Arc<Definition>; 2]>, bug: Option<Bug>) -> Server {
         let jobs = definitions.len();
         let keys: Vec<i64> = definitions.iter().map(|[first, _]| first.key.0).collect();
+        let groups = definitions.iter().map(|[first, _]| first.group.as_ref().map(|group| group.key.0)).collect();
         let by_key = keys.iter().enumerate().map(|(job, key)| (*key, job)).collect();
         Server {
             up: true,
@@ -224,6 +228,7 @@ impl Server {
             waiting: BTreeMap::new(),
             held_up: BTreeMap::new(),
             keys,
+            groups,
             by_key,
             definitions,
             lookbacks: vec![SignedDuration::ZERO; jobs],
@@ -300,7 +305,7 @@ impl Server {
             Question::Register { replace, .. } => self.register(pid, (&jobs, *replace), at),
             Question::StandUp(seen) => self.stand_up(pid, &jobs, seen),
             Question::Look(slots) => self.look(pid, &jobs, slots, at),
-            Question::TryLocks(slots) => self.try_locks(pid, &jobs, slots),
+            Question::TryLocks(slots) => self.try_locks(pid, &jobs, slots, at),
             Question::TryWatches(slots) => self.try_watches(pid, &jobs, slots),
             Question::Settle { slot, epoch, died } => self.settle(pid, jobs[slot.0], (*epoch, *died), at),
             Question::PassOver { slot, seen, skip } => self.pass_over(pid, jobs[slot.0], (*seen, skip.newest), at),

@@ -210,7 +210,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(plan: Plan, trace: bool) -> World {
         let mut random = Random::new(plan.seed);
-        let jobs: Vec<JobModel> = (0..plan.jobs)
+        let mut jobs: Vec<JobModel> = (0..plan.jobs)
             .map(|number| match plan.fleet {
                 Some(fleet) => JobModel::of(number, fleet),
                 None => JobModel::draw(number, &mut random),
@@ -219,6 +219,10 @@ impl World {
         let ttl = if plan.fleet.is_some() { 15 } else { *random.pick(&[5, 5, 10, 15]) };
         let ttl = Duration::from_secs(ttl);
         let leasing = if plan.fleet.is_some() { 0 } else { *random.pick(&[0, 0, 0, 0, 500, 1_000]) };
+        // A group is a lock: there is none among leases.
+        if leasing == 0 && plan.fleet.is_none() && random.chance(400) {
+            JobModel::group(&mut jobs);
+        }
         let versions = |job: &JobModel| [job.in_version(0).clone().into(), job.in_version(1).clone().into()];
         let server = Server::new(jobs.iter().map(versions).collect(), plan.bug);
         let all: Arc<[usize]> = (0..plan.jobs).collect();

@@ -319,6 +319,9 @@ impl SchedulerBuilder {
         let terms = Terms { namespace, start_delay };
         let members = define(self.jobs, &terms, &mut complaints);
         complaints.extend(no_room(&members, self.runs_max));
+        if self.exclusion == Exclusion::Lease {
+            complaints.extend(groups_without_locks(&members));
+        }
         let Some((conninfo, schema)) = conninfo.zip(schema).filter(|_| complaints.is_empty()) else {
             return Err(Error::config(complaints));
         };
@@ -369,6 +372,14 @@ struct Checked {
 fn keep<T, E: Display>(result: Result<T, E>, what: &str, complaints: &mut Vec<String>) -> Option<T> {
     let separator = if what.is_empty() { "" } else { ": " };
     result.map_err(|error| complaints.push(format!("{what}{separator}{error}"))).ok()
+}
+
+/// A group is a session lock: there is none among leases.
+fn groups_without_locks(members: &[Member]) -> impl Iterator<Item = String> {
+    let grouped = members.iter().filter(|member| member.definition.group.is_some());
+    grouped.map(|member| {
+        format!("job {:?}: exclusive_group: needs session locks (exclusion = \"session\")", member.name())
+    })
 }
 
 /// Continuous bodies take their places for good.

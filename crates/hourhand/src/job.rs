@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use hourhand_core::backoff::Retry;
-use hourhand_core::job::{CatchUp, Definition, Overlap, Starts};
+use hourhand_core::job::{CatchUp, Definition, Group, Overlap, Starts};
 use hourhand_core::key::Key;
 use hourhand_core::name::{JobName, Namespace};
 use hourhand_core::schedule::Schedule;
@@ -59,6 +59,7 @@ struct Policies {
     catch_up: Option<CatchUp>,
     catch_up_window: Option<SignedDuration>,
     deadline: Option<SignedDuration>,
+    group: Option<String>,
     overlap: Option<Overlap>,
     window_max: Option<SignedDuration>,
     retention: Option<SignedDuration>,
@@ -70,6 +71,7 @@ impl Policies {
     fn of_occurrences(&self) -> impl Iterator<Item = &'static str> {
         let set = [
             ("jitter", self.jitter.is_some()),
+            ("exclusive_group", self.group.is_some()),
             ("timeout", self.timeout.is_some()),
             ("warn_after", self.warn_after.is_some()),
             ("retry", self.retry.is_some()),
@@ -186,6 +188,16 @@ impl Job {
         L: TryInto<SignedDuration, Error: Display>,
     {
         self.policies.deadline = self.length("deadline", SignedDuration::from_secs(1), length);
+        self
+    }
+
+    /// Jobs of one group never overlap, anywhere in the fleet, whatever nodes know them. Default: none.
+    ///
+    /// The group is a lock of its own, tried before the job's and let go after it. Who waits longest for a turn goes first (by the
+    /// jobs' newest starts), and while it waits its occurrences coalesce as during a run of its own; one that is kept waiting
+    /// beyond its time is overdue. Needs session locks, and a job that ends: a continuous one would never let the group go.
+    pub fn exclusive_group(mut self, name: impl Into<String>) -> Job {
+        self.policies.group = Some(name.into());
         self
     }
 
@@ -307,6 +319,9 @@ impl Job {
         if before == Some(self.name.as_str()) {
             complaints.push("renamed_from: that is its name".to_owned());
         }
+        let group = self.policies.group.as_deref();
+        complaints
+            .extend(group.and_then(|name| JobName::parse(name).err()).map(|error| format!("exclusive_group: {error}")));
         complaints.extend(self.schedule.complaints().map(|error| format!("schedule: {error}")));
         if self.schedule.is_continuous() {
             complaints.extend(self.policies.of_occurrences().map(|policy| {
@@ -331,6 +346,8 @@ impl Job {
         let key = Key::of(namespace, &name);
         let defaults = Definition::new(name, key, self.schedule);
         let policies = self.policies;
+        let group = policies.group.as_deref().and_then(|name| JobName::parse(name).ok());
+        let group = group.map(|name| Group { key: Key::of_group(namespace, &name), name });
         let definition = Definition {
             starts: self.starts,
             jitter: policies.jitter.unwrap_or(defaults.jitter),
@@ -350,6 +367,7 @@ impl Job {
             retention: policies.retention.unwrap_or(defaults.retention),
             catch_up: policies.catch_up.unwrap_or(defaults.catch_up),
             catch_up_window: policies.catch_up_window,
+            group,
             deadline: policies.deadline,
             overlap: policies.overlap.unwrap_or(defaults.overlap),
             window_max: policies.window_max,

@@ -8,6 +8,7 @@ pub(crate) mod conninfo;
 pub(crate) mod definition;
 mod ear;
 mod end;
+mod groups;
 mod lease;
 mod line;
 mod maintain;

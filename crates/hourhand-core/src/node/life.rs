@@ -62,6 +62,8 @@ pub(super) struct Job {
     pub(super) said_may_not: Option<i32>,
     /// A run without an end and without its lock, and the first look that saw it so.
     pub(super) lost_since: Option<(i64, Mono)>,
+    /// When its lock (or its group's) was refused last.
+    pub(super) refused_at: Option<Mono>,
     /// When the maintainer looked last.
     pub(super) maintained_at: Option<Mono>,
     pub(super) said_row_locked: bool,
@@ -257,6 +259,7 @@ impl Job {
             said_foreign: None,
             said_may_not: None,
             lost_since: None,
+            refused_at: None,
             maintained_at: None,
             said_row_locked: false,
             gave_up: false,

@@ -35,6 +35,9 @@ impl Node {
         if self.settings.rowless {
             return self.asked_for_lock(now, slot, ticket);
         }
+        if let Some(answer) = self.group_runs(slot).filter(|_| self.group_busy(slot)) {
+            return self.act(Action::AnswerTrigger(ticket, answer));
+        }
         let job = self.job_mut(slot);
         job.tickets.push((ticket, now.mono));
         job.look_at = now.mono;
@@ -159,7 +162,7 @@ impl Node {
             return false;
         }
         let foreign = facts.holder.as_ref().filter(|holder| Some(holder.pid) != self.session.pid());
-        let Some(holder) = foreign else { return !if_due };
+        let Some(holder) = foreign else { return self.group_may_be_had(now, slot, oldest) && !if_due };
         if facts.running {
             let (node, since, epoch) = (facts.node.clone(), facts.started_at, Some(facts.epoch));
             self.answer_tickets_of(slot, sent, &TriggerAnswer::AlreadyRunning { node, since, epoch });
@@ -170,6 +173,14 @@ impl Node {
         } else {
             self.job_mut(slot).look_at = now.mono + RECHECK_EVERY;
         }
+        false
+    }
+
+    /// Nobody has the job's lock. False: its group was not to be had for as long as a manual run is tried for.
+    fn group_may_be_had(&mut self, now: Now, slot: Slot, oldest: Mono) -> bool {
+        let refused = self.job(slot).refused_at.is_some_and(|at| at >= oldest) && now.mono - oldest >= RECHECK_FOR;
+        let Some(answer) = self.group_runs(slot).filter(|_| refused || self.group_busy(slot)) else { return true };
+        self.answer_tickets_of(slot, self.look_sent, &answer);
         false
     }
 
@@ -298,7 +309,7 @@ impl Node {
 
     /// Another node let a lock go: whoever watches it tries at once.
     pub(super) fn freed(&mut self, now: Now, key: i64) {
-        let Some(slot) = self.by_key.get(&key).copied() else { return };
+        let Some(slot) = self.by_key.get(&key).copied() else { return self.group_freed(now.mono, key) };
         let watching = self.job(slot).holds.watch;
         if let Life::Contended(contention) = &mut self.job_mut(slot).life
             && watching

@@ -91,7 +91,10 @@ impl Node {
         }
         match blocker {
             Some(holder) if evicted => self.say(Notice::Evicted { slot, holder }),
-            blocker => self.say_row_locked(slot, blocker),
+            blocker => {
+                self.say_row_locked(slot, blocker);
+                self.give_up_group(now, slot);
+            }
         }
     }
 

@@ -121,7 +121,7 @@ impl Node {
             .or_else(|| self.stand_up())
             .or_else(|| self.settle_or_start(now.mono))
             .or_else(|| self.tell_late(now.mono))
-            .or_else(|| self.take(now.mono))
+            .or_else(|| self.take(now))
             .or_else(|| self.prune(now.mono))
     }
 
@@ -191,7 +191,9 @@ impl Node {
     }
 
     /// Looks, locks, watches.
-    fn take(&mut self, now: Mono) -> Option<Question> {
+    fn take(&mut self, now: Now) -> Option<Question> {
+        self.wait_for_groups(now);
+        let now = now.mono;
         self.look_again_at_what_waited(now);
         let looks = if self.status_tickets.is_empty() { self.to_look_at(now) } else { self.slots() };
         self.status_in_flight.append(&mut self.status_tickets);
@@ -235,7 +237,7 @@ impl Node {
             Life::Contended(contention) => job.holds.watch && contention.again_at <= now,
             Life::Resting | Life::Due | Life::Granted(_) | Life::Running(_) | Life::Ending(_) => false,
         });
-        locks.retain(|slot| !self.job(*slot).holds.lock);
+        locks.retain(|slot| !self.job(*slot).holds.lock && !self.group_busy(*slot));
         locks.truncate(self.room());
         locks
     }

@@ -36,7 +36,11 @@ impl Node {
                 self.claim = self.claim.step(now.mono, ClaimEvent::Granted(sent), &self.spans);
                 self.granted(now, slot);
             } else {
-                self.came_too_late(now.mono, slot);
+                // Its group may be busy: that says nothing of who else runs it.
+                if self.job(slot).definition.group.is_none() {
+                    self.came_too_late(now.mono, slot);
+                }
+                self.job_mut(slot).refused_at = Some(now.mono);
                 self.lock_refused(now, slot);
             }
         }
@@ -68,14 +72,15 @@ impl Node {
         self.live(slot, Life::Granted(Grant::new(intent)));
     }
 
-    fn lock_refused(&mut self, now: Now, slot: Slot) {
+    pub(super) fn lock_refused(&mut self, now: Now, slot: Slot) {
         let watching = self.job(slot).holds.watch;
         let maintain = self.wants_maintenance(now, slot);
         let rowless = self.settings.rowless;
+        let grouped = self.job(slot).definition.group.is_some();
         match &mut self.job_mut(slot).life {
             Life::Wanted(_) if rowless => self.lock_taken(slot),
             Life::Wanted(Intent { wish: Wish::ByHand, .. }) => self.refused_by_hand(now, slot),
-            Life::Wanted(Intent { wish: Wish::Requested(_), .. }) => self.request_refused(now, slot),
+            Life::Wanted(Intent { wish: Wish::Requested(_), .. }) if !grouped => self.request_refused(now, slot),
             Life::Wanted(_) => {
                 let again_at = if self.leases() { now.mono + spread(LEASE_LOST_WAIT, self.draw()) } else { now.mono };
                 let outside = self.leases();

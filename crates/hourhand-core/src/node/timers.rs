@@ -22,6 +22,7 @@ impl Node {
         self.stop_what_takes_too_long(now);
         self.give_up_recording(now.mono);
         self.leave_watching_to_others(now.mono);
+        self.leave_group_watches(now.mono);
         self.look_again_outside(now.mono);
         self.end_of_shutdown(now);
     }

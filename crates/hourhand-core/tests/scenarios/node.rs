@@ -19,6 +19,7 @@
 //! | `ended recorded OUTCOME handled=… open=… not_before=… / before / superseded / locked` | one an end |
 //! | `unlocked`, `unlocked not-ours`, `reconciled`, `reconciled incomplete` | |
 //! | `refused KIND` | the question came to nothing |
+//! | `freed-group NAME` | another node said that it let the lock of a group go |
 //! | `freed NAME` | another node said that it let the lock go |
 //! | `changed NAME` | somebody said that something about the job was changed by hand |
 //! | `hints-lost` | more was said than could be heard |
@@ -38,6 +39,8 @@ use std::time::Duration;
 
 use hourhand_core::facts::Facts;
 use hourhand_core::job::Definition;
+use hourhand_core::key::Key;
+use hourhand_core::name::JobName;
 use hourhand_core::node::{Exclusion, Node, Settings};
 use hourhand_core::protocol::{Action, Event, Order, Question, Slot, Ticket, Trouble, TroubleKind};
 use hourhand_core::time::{Mono, Now};
@@ -60,6 +63,11 @@ fn a_node_waits_for_a_lock_and_takes_over() {
 #[test]
 fn a_continuous_job_always_has_a_run_or_a_backoff() {
     golden::check::<World>("node_continuous.txt");
+}
+
+#[test]
+fn jobs_of_a_group_never_overlap() {
+    golden::check::<World>("node_groups.txt");
 }
 
 #[test]
@@ -282,6 +290,7 @@ impl World {
                 self.asked.take().expect("nothing is asked");
                 Event::Refused(trouble(rest))
             }
+            "freed-group" => Event::Freed(Key::of_group(None, &JobName::parse(rest).unwrap()).0),
             "freed" => Event::Freed(self.jobs[self.slot(rest).0].key.0),
             "hints-lost" => Event::HintsLost,
             "changed" => Event::Changed(self.jobs[self.slot(rest).0].key.0),

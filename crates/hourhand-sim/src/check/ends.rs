@@ -6,6 +6,7 @@ use hourhand_core::occurrence::overdue;
 use hourhand_core::request::Wanted;
 use jiff::SignedDuration;
 
+use crate::body::Body;
 use crate::process::Line;
 use crate::server::Lock;
 use crate::time::At;
@@ -110,7 +111,8 @@ impl World {
         for (lock, pid, count) in locks {
             let job = self.server.job_of(lock.key);
             let known = self.server.backends.get(&pid).map(|backend| (backend.process, self.now - backend.begun));
-            let runs = self.bodies.values().any(|body| body.pid == pid && Some(body.job) == job);
+            let has = |body: &Body| Some(body.job) == job || self.server.groups[body.job] == Some(lock.key);
+            let runs = self.bodies.values().any(|body| body.pid == pid && has(body));
             // On its way: to a start, or to be let go.
             let busy = known.is_some_and(|(_, silent)| silent < Duration::from_secs(2));
             self.checks.require(count == 1 && (runs || busy), self.now, || {

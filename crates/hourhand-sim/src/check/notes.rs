@@ -140,8 +140,10 @@ impl World {
 
     fn check_unlock(&mut self, pid: i32, lock: Lock, open_run: Option<i64>) {
         let now = self.now;
+        if lock.form == Form::Bigint {
+            self.freed(lock);
+        }
         let Some(job) = self.job_of(lock).filter(|_| lock.form == Form::Bigint) else { return };
-        self.checks.freed_at[job] = now;
         if let Some(epoch) = open_run {
             let began = self.checks.bodies_began.contains(&(job, epoch));
             let began = began && !self.checks.uncertain.contains(&(job, epoch));
@@ -155,6 +157,15 @@ impl World {
             .require(runs.is_none(), now, || format!("P7: {} runs, and its lock is let go", runs.unwrap_or_default()));
     }
 
+    /// A lock is let go: a job's, or that of a group.
+    fn freed(&mut self, lock: Lock) {
+        for job in 0..self.jobs.len() {
+            if self.server.keys[job] == lock.key || self.server.groups[job] == Some(lock.key) {
+                self.checks.freed_at[job] = self.now;
+            }
+        }
+    }
+
     fn job_of(&self, lock: Lock) -> Option<usize> {
         self.server.job_of(lock.key)
     }
@@ -163,9 +174,7 @@ impl World {
     fn check_session_gone(&mut self, pid: i32, (process, cause): (usize, Cause), locks: &[Lock]) {
         let now = self.now;
         for lock in locks.iter().filter(|lock| lock.form == Form::Bigint) {
-            if let Some(job) = self.job_of(*lock) {
-                self.checks.freed_at[job] = now;
-            }
+            self.freed(*lock);
         }
         if process == STRANGER {
             return;
@@ -242,7 +251,11 @@ impl World {
             body.must_end_by = Some(self.now + self.checks.spans.give_up + self.checks.spans.stop_max + SLACK);
         }
         self.checks.bodies_began.insert((new.job, new.epoch));
-        let beside = |body: &&Body| body.job == new.job && body.epoch != new.epoch && body.gone.is_none();
+        let group = |job: usize| self.server.groups[job];
+        let grouped =
+            |body: &Body| body.job != new.job && group(new.job).is_some() && group(body.job) == group(new.job);
+        let same = |body: &Body| body.job == new.job && body.epoch != new.epoch;
+        let beside = |body: &&Body| (same(body) || grouped(body)) && body.gone.is_none();
         let allowed = |body: &Body| body.aborted && body.nature.blocks_for.is_some();
         let other = self.bodies.values().filter(beside).find(|body| !allowed(body)).map(named);
         self.checks.require(other.is_none() || too_late, self.now, || {

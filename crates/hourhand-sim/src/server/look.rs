@@ -69,7 +69,8 @@ impl Server {
         let held: Vec<i64> =
             self.locks.of_session(pid).filter(|lock| lock.form == Form::Bigint).map(|lock| lock.key).collect();
         let job = |slot: &Slot| jobs[slot.0];
-        let owned = runs.iter().map(|(slot, _)| *slot).filter(|slot| held.contains(&self.keys[job(slot)])).collect();
+        let has = |slot: &Slot| held.contains(&self.keys[job(slot)]) && self.has_group(pid, job(slot));
+        let owned = runs.iter().map(|(slot, _)| *slot).filter(has).collect();
         let cancels = |(slot, epoch): &&(Slot, i64)| {
             self.store.rows.get(&job(slot)).is_some_and(|row| row.cancel == Some(*epoch))
         };

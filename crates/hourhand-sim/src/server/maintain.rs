@@ -13,7 +13,8 @@ impl Server {
         let mut seen = Vec::new();
         for slot in slots {
             let key = self.keys[jobs[slot.0]];
-            for (lock, watch) in [(Lock::of(key), false), (Lock::watch(key), true)] {
+            let group = self.groups[jobs[slot.0]].map(|group| (Lock::of(group), false));
+            for (lock, watch) in [(Lock::of(key), false), (Lock::watch(key), true)].into_iter().chain(group) {
                 let holder = self.locks.holder(lock).filter(|holder| *holder != pid);
                 seen.extend(holder.and_then(|holder| self.obstacle(holder, watch, at)).map(|found| (*slot, found)));
             }

@@ -102,6 +102,7 @@ impl Server {
         let defined = by_hand || self.own_definition(pid, job) == Some(row.version);
         let as_defined = defined || self.bug == Some(Bug::StartsAnyDefinition);
         if !self.may_run(pid, job, now)
+            || !(token.is_some() || self.has_group(pid, job))
             || self.row_locked(job)
             || !as_defined
             || !self.may_start(job, row, start, (seen, now))

@@ -4,11 +4,13 @@ use hourhand_core::protocol::{Answer, Question, Slot, TroubleKind};
 
 use super::{Execution, Form, Lock, Note, Server};
 use crate::bug::Bug;
+use crate::time::At;
 
 impl Server {
-    pub(super) fn try_locks(&mut self, pid: i32, jobs: &[usize], slots: &[Slot]) -> Execution {
-        let locks: Vec<Lock> = slots.iter().map(|slot| Lock::of(self.keys[jobs[slot.0]])).collect();
-        let execution = self.take(pid, &locks);
+    pub(super) fn try_locks(&mut self, pid: i32, jobs: &[usize], slots: &[Slot], at: At) -> Execution {
+        let turns = self.turns(jobs, slots, at);
+        let wanted: Vec<usize> = slots.iter().map(|slot| jobs[slot.0]).collect();
+        let execution = self.take(&wanted, |server, job| server.try_one(pid, *job, &turns));
         if self.bug == Some(Bug::SkipByFinder)
             && let Execution::Done(Answer::Tried(answers)) = &execution
         {
@@ -20,7 +22,7 @@ impl Server {
 
     pub(super) fn try_watches(&mut self, pid: i32, jobs: &[usize], slots: &[Slot]) -> Execution {
         let locks: Vec<Lock> = slots.iter().map(|slot| Lock::watch(self.keys[jobs[slot.0]])).collect();
-        self.take(pid, &locks)
+        self.take(&locks, |server, lock| server.locks.try_take(*lock, pid))
     }
 
     /// The beginning of a statement that is cancelled on its way.
@@ -33,14 +35,18 @@ impl Server {
             return;
         }
         for slot in slots.iter().take(slots.len().div_ceil(2)) {
-            self.locks.try_take(Lock::of(self.keys[jobs[slot.0]]), pid);
+            // The beginning of it may be the group's alone.
+            let group = self.groups[jobs[slot.0]].map(Lock::of);
+            if group.is_none_or(|group| self.locks.holder(group).is_none() && self.locks.try_take(group, pid)) {
+                self.locks.try_take(Lock::of(self.keys[jobs[slot.0]]), pid);
+            }
         }
     }
 
     /// With the lock table full the statement fails; what it has taken before stays taken.
-    fn take(&mut self, pid: i32, locks: &[Lock]) -> Execution {
+    fn take<L>(&mut self, locks: &[L], try_one: impl Fn(&mut Server, &L) -> bool) -> Execution {
         let room = if self.out_of_locks { locks.len() / 2 } else { locks.len() };
-        let granted = locks.iter().take(room).map(|lock| Some(self.locks.try_take(*lock, pid))).collect();
+        let granted = locks.iter().take(room).map(|lock| Some(try_one(self, lock))).collect();
         if room < locks.len() {
             Execution::Failed(TroubleKind::OutOfLocks)
         } else {
@@ -60,7 +66,7 @@ impl Server {
     }
 
     pub(super) fn unlock(&mut self, pid: i32, jobs: &[usize], slots: &[Slot]) -> Execution {
-        let locks: Vec<Lock> = slots.iter().map(|slot| Lock::of(self.keys[jobs[slot.0]])).collect();
+        let locks = self.held_for(jobs, slots);
         self.give_back(pid, &locks)
     }
 
@@ -82,7 +88,7 @@ impl Server {
             }
         }
         // A planted bug may have let go before.
-        let all_ours = all_ours || self.bug == Some(Bug::UnlockBeforeEnd);
+        let all_ours = all_ours || matches!(self.bug, Some(Bug::UnlockBeforeEnd | Bug::GroupNotAsked));
         Execution::Done(Answer::Unlocked(all_ours))
     }
 
@@ -96,7 +102,7 @@ impl Server {
 
     /// Two statements of the same session, with nothing of its own in between: what it holds, and letting go what nobody knows of.
     pub(super) fn reconcile(&mut self, pid: i32, jobs: &[usize], locks: &[Slot], watches: &[Slot]) -> Execution {
-        let wanted: Vec<Lock> = (locks.iter().map(|slot| Lock::of(self.keys[jobs[slot.0]])))
+        let wanted: Vec<Lock> = (self.held_for(jobs, locks).into_iter())
             .chain(watches.iter().map(|slot| Lock::watch(self.keys[jobs[slot.0]])))
             .collect();
         let held: Vec<Lock> = self.locks.of_session(pid).collect();

@@ -398,7 +398,8 @@ impl World {
         }
         let job = self.random.below(self.jobs.len() as u64) as usize;
         let pid = self.server.open(Backend::of_a_stranger(self.now));
-        self.server.locks.try_take(Lock::of(self.server.keys[job]), pid);
+        let group = self.server.groups[job].filter(|_| self.random.chance(500));
+        self.server.locks.try_take(Lock::of(group.unwrap_or(self.server.keys[job])), pid);
         let until = self.lasts(100, 30_000);
         self.at(until, Happening::StrangerDone { pid });
     }

@@ -107,7 +107,11 @@ impl World {
             }
             TriggerAnswer::AlreadyRunning { .. } => {
                 let stuck = self.bodies.values().any(|body| body.process == process && body.job == job);
-                let held = self.server.locks.holder(Lock::of(self.server.keys[job])).is_some();
+                let lock_of = |key: i64| self.server.locks.holder(Lock::of(key)).is_some();
+                // It may be the turn of another of its group, which is waited for.
+                let group = self.server.groups[job].filter(|_| self.others_wait(job));
+                let held =
+                    lock_of(self.server.keys[job]) || group.is_some() || self.server.groups[job].is_some_and(lock_of);
                 let until = self.server.store.leases.get(&job).and_then(|lease| lease.expires_at);
                 // Its clock may have been stepped meanwhile.
                 let leased =
@@ -124,6 +128,14 @@ impl World {
             #[allow(unreachable_patterns, reason = "more answers may come")]
             _ => {}
         }
+    }
+
+    /// Somebody watches for another job of the same group.
+    fn others_wait(&self, job: usize) -> bool {
+        let (groups, keys) = (&self.server.groups, &self.server.keys);
+        (0..keys.len()).any(|other| {
+            other != job && groups[other] == groups[job] && self.server.locks.holder(Lock::watch(keys[other])).is_some()
+        })
     }
 
     fn said(&mut self, process: usize, notice: &Notice) {

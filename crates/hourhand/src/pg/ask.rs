@@ -70,7 +70,7 @@ impl Session {
             Question::Unblock(slot) => self.unblock(catalog, *slot).await,
             Question::Unlock(slots) => match &self.signature {
                 Some(signature) => self.release_leases(catalog, slots, signature).await,
-                None => self.unlock(&catalog.keys(slots)).await,
+                None => self.unlock(&catalog.held_for(slots)).await,
             },
             Question::UnlockWatches(slots) => self.unlock_watches(catalog, slots).await,
             Question::Reconcile { locks, watches } => match &self.signature {
@@ -155,6 +155,9 @@ impl Session {
 
     async fn try_locks(&self, catalog: &Catalog, slots: &[Slot]) -> Result<Answer, Trouble> {
         let keys = catalog.keys(slots);
+        if catalog.groups(slots).iter().any(Option::is_some) {
+            return self.try_grouped(catalog, slots).await;
+        }
         let rows = self.rows(sql::TRY_LOCKS, &[(&keys, Type::INT8_ARRAY), (&self.mark, Type::TEXT)]).await?;
         granted(&rows)
     }
@@ -211,7 +214,9 @@ impl Session {
         let requests: Vec<_> = starts.iter().map(|start| taken(start).map(|taken| taken.id)).collect();
         let agains: Vec<_> = starts.iter().map(|start| again(start).map(|again| Tstz(again.occurrence))).collect();
         let lasts: Vec<_> = starts.iter().map(|start| taken(start).map(|taken| taken.last)).collect();
-        let params: [Param<'_>; 16] = [
+        let slots: Vec<Slot> = starts.iter().map(|start| start.slot).collect();
+        let groups = catalog.groups(&slots);
+        let params: [Param<'_>; 17] = [
             (&names, Type::TEXT_ARRAY),
             (&occurrences, Type::TIMESTAMPTZ_ARRAY),
             (&seen, Type::INT8_ARRAY),
@@ -228,6 +233,7 @@ impl Session {
             (&requests, Type::INT8_ARRAY),
             (&agains, Type::TIMESTAMPTZ_ARRAY),
             (&lasts, Type::BOOL_ARRAY),
+            (&groups, Type::INT8_ARRAY),
         ];
         let statement = if alone { &self.statements.start_alone } else { &self.statements.start };
         let rows = by_name(self.rows(statement, &params).await?)?;
@@ -249,7 +255,7 @@ impl Session {
         let rows = self.rows(&self.statements.ping, &params).await?;
         let Some(row) = rows.first() else { return Err(super::trouble::unexpected("the ping returned no row")) };
         let owned: Vec<i64> = get(row, "owned")?;
-        let owns = |slot: &Slot| owned.contains(&catalog.entry(*slot).key.0);
+        let owns = |slot: &Slot| catalog.held_for(&[*slot]).iter().all(|key| owned.contains(key));
         Ok(Answer::Pinged(Proof {
             marked: get::<Option<String>>(row, "mark")?.as_deref() == Some(self.mark.as_str()),
             read_only: get(row, "read_only")?,
@@ -278,7 +284,7 @@ impl Session {
         let rows = self.rows(sql::OWNED, &[]).await?;
         let held: Vec<(i64, i32)> =
             rows.iter().map(|row| Ok((get(row, "key")?, get(row, "form")?))).collect::<Result<_, Trouble>>()?;
-        let keep_locks = catalog.keys(locks);
+        let keep_locks = catalog.held_for(locks);
         let keep_watches = catalog.keys(watches);
         let extra_locks: Vec<i64> =
             held.iter().filter(|(key, form)| *form == 1 && !keep_locks.contains(key)).map(|(key, _)| *key).collect();

@@ -15,6 +15,8 @@ use super::definition;
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) key: Key,
+    /// The key of its group.
+    pub(crate) group: Option<Key>,
     /// The definition as json, for other nodes and for people; none: this node defines nothing, and whatever stands there is right.
     pub(crate) body: Option<String>,
     /// Tells definitions apart.
@@ -33,6 +35,7 @@ impl Entry {
         Entry {
             name: job.name.to_string(),
             key: job.key,
+            group: job.group.as_ref().map(|group| group.key),
             fingerprint: registers.then(|| definition::fingerprint(&body)),
             body: registers.then_some(body),
             lookback_seconds: job.lookback.as_secs_f64(),
@@ -85,6 +88,18 @@ impl Catalog {
 
     pub(crate) fn keys(&self, slots: &[Slot]) -> Vec<i64> {
         slots.iter().map(|slot| self.entry(*slot).key.0).collect()
+    }
+
+    /// The keys of their groups, one a job.
+    pub(crate) fn groups(&self, slots: &[Slot]) -> Vec<Option<i64>> {
+        slots.iter().map(|slot| self.entry(*slot).group.map(|group| group.0)).collect()
+    }
+
+    /// All that the session holds when it has these jobs: their locks, then those of their groups.
+    pub(crate) fn held_for(&self, slots: &[Slot]) -> Vec<i64> {
+        let mut keys = self.keys(slots);
+        keys.extend(self.groups(slots).into_iter().flatten());
+        keys
     }
 
     /// The halves of the keys as the two-integer lock functions take them.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hourhand_core::backoff::Retry;
 use hourhand_core::facts::Registered;
-use hourhand_core::job::{CatchUp, Definition, Overlap};
+use hourhand_core::job::{CatchUp, Definition, Group, Overlap};
 use hourhand_core::key::Key;
 use hourhand_core::name::JobName;
 use hourhand_core::schedule::Schedule;
@@ -31,6 +31,11 @@ struct Body {
     completes: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     deadline: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exclusive_group: Option<String>,
+    /// For statements, which can't compute it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group_key: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     initial_window: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,6 +95,8 @@ pub(crate) fn write(definition: &Definition, start_delay: SignedDuration) -> Str
         catch_up_window: definition.catch_up_window.map(|length| length.as_secs_f64()),
         completes: definition.completes,
         deadline: definition.deadline.map(|length| length.as_secs_f64()),
+        exclusive_group: definition.group.as_ref().map(|group| group.name.to_string()),
+        group_key: definition.group.as_ref().map(|group| group.key.0),
         initial_window: length(definition.initial_window, defaults.initial_window),
         jitter: length(definition.jitter, defaults.jitter),
         lookback: length(definition.lookback, defaults.lookback),
@@ -139,6 +146,10 @@ fn definition(name: &str, key: Key, body: &Body) -> Option<Definition> {
         catch_up_window: maybe(body.catch_up_window)?,
         completes: body.completes,
         deadline: maybe(body.deadline)?,
+        group: match body.exclusive_group.as_deref().zip(body.group_key) {
+            Some((name, key)) => Some(Group { name: JobName::parse(name).ok()?, key: Key(key) }),
+            None => None,
+        },
         initial_window: or(body.initial_window, defaults.initial_window)?,
         jitter: or(body.jitter, defaults.jitter)?,
         lookback: or(body.lookback, defaults.lookback)?,
@@ -206,6 +217,7 @@ mod tests {
             catch_up_window: Some(SignedDuration::from_hours(2)),
             completes: true,
             deadline: Some(SignedDuration::from_mins(5)),
+            group: Some(Group { name: JobName::parse("erp").expect("a name"), key: Key(-7) }),
             initial_window: SignedDuration::from_hours(1),
             jitter: SignedDuration::from_millis(1500),
             lookback: SignedDuration::from_mins(10),

@@ -14,15 +14,24 @@ use super::sql;
 
 impl Session {
     pub(super) async fn maintain(&self, catalog: &Catalog, slots: &[Slot]) -> Result<Answer, Trouble> {
-        let keys = catalog.keys(slots);
+        let groups = catalog.groups(slots);
+        let mut keys = catalog.keys(slots);
+        keys.extend(groups.iter().flatten());
+        keys.sort_unstable();
+        keys.dedup();
         let foreign = self.evict_foreign_idle_after.map(|length| length.as_secs_f64());
         let rows = self.rows(sql::MAINTAIN, &[(&keys, Type::INT8_ARRAY), (&foreign, Type::FLOAT8)]).await?;
         let seen = rows.iter().map(|row| {
             let key: i64 = get(row, "key")?;
-            let slot = keys.iter().position(|asked| *asked == key).map(|at| slots[at]);
-            Ok(slot.zip(Some(obstacle(row)?)))
+            let of_key = |slot: &Slot| {
+                let entry = catalog.entry(*slot);
+                entry.key.0 == key || entry.group.is_some_and(|group| group.0 == key)
+            };
+            let obstacle = obstacle(row)?;
+            Ok(slots.iter().copied().filter(of_key).map(|slot| (slot, obstacle.clone())).collect())
         });
-        Ok(Answer::Obstacles(seen.collect::<Result<Vec<_>, Trouble>>()?.into_iter().flatten().collect()))
+        let seen: Vec<Vec<(Slot, Obstacle)>> = seen.collect::<Result<_, Trouble>>()?;
+        Ok(Answer::Obstacles(seen.into_iter().flatten().collect()))
     }
 
     pub(super) async fn unblock(&self, catalog: &Catalog, slot: Slot) -> Result<Answer, Trouble> {

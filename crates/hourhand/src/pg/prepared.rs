@@ -29,6 +29,7 @@ async fn every_statement_prepares_against_the_migrated_schema() {
         &statements.cancel,
         &statements.request,
         &statements.close_request,
+        &statements.try_grouped,
         &statements.start,
         &statements.start_alone,
         &statements.ping,

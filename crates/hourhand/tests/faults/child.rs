@@ -68,7 +68,7 @@ impl Child<'_> {
         self.leash().spawn(&command).unwrap()
     }
 
-    /// Starts it with another schedule, under a command that ends in executing its arguments (`ip netns exec NAME`).
+    /// Starts it with another schedule (0: continuous), under a command that ends in executing its arguments (`ip netns exec NAME`).
     pub fn start_under(&self, prefix: &[&str], every: Duration) -> Leashed {
         self.leash().spawn(&self.command(prefix, every)).unwrap()
     }
@@ -101,7 +101,10 @@ async fn child() {
     };
     let _ = tracing_subscriber::fmt().with_env_filter("hourhand=debug").with_ansi(false).try_init();
     let (book, body) = (Book::at(Path::new(&book)), Body::parse(&body));
-    let schedule = Schedule::every(Duration::from_secs(every.parse().unwrap()));
+    let schedule = match every.parse().unwrap() {
+        0 => Schedule::continuous(),
+        seconds => Schedule::every(Duration::from_secs(seconds)),
+    };
     let (name, database) = (node.clone(), url.clone());
     let job = Job::new(JOB, schedule, move |run: Run| {
         let (book, node, url) = (book.clone(), name.clone(), database.clone());

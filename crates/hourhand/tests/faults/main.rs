@@ -17,6 +17,7 @@ mod scene;
 mod world;
 
 mod clocks;
+mod continuous;
 mod failover;
 mod fence_race;
 mod killed_and_frozen;

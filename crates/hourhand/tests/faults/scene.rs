@@ -61,6 +61,11 @@ impl Scene {
         Child { url: &self.world.database.url(), node, body, book: &self.book }.start_resident()
     }
 
+    /// Starts a process whose job is continuous.
+    pub fn start_continuous(&self, node: &str, body: Body) -> Leashed {
+        Child { url: &self.world.database.url(), node, body, book: &self.book }.start_under(&[], Duration::ZERO)
+    }
+
     /// Waits until that many sessions have a watch.
     pub async fn watched(&self, within: Duration) {
         self.world.until(within, WATCHES, 1).await;

@@ -18,6 +18,7 @@ mod catch_up_and_overlap;
 mod continuous_jobs;
 mod doctor;
 mod doctor_of_servers;
+mod exclusive_groups;
 mod failures_and_retries;
 mod fence;
 mod hooks;

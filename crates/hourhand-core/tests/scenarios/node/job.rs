@@ -1,6 +1,6 @@
 //! Jobs as scenes write them: `job NAME SCHEDULE… key=value…`, the schedule's words joined by `_`.
 
-use hourhand_core::job::{CatchUp, Definition, Overlap, Starts};
+use hourhand_core::job::{CatchUp, Definition, Group, Overlap, Starts};
 use hourhand_core::key::Key;
 use hourhand_core::name::JobName;
 use hourhand_core::schedule::Schedule;
@@ -44,6 +44,10 @@ fn policy(job: &mut Definition, word: &str) {
         "only_if" => job.conditional = true,
         "on_late" => job.tells_late = true,
         "on_success" => job.tells_success = true,
+        "group" => {
+            let name = JobName::parse(value).unwrap();
+            job.group = Some(Group { key: Key::of_group(None, &name), name });
+        }
         "completes" => job.completes = true,
         "when_asked" => job.starts = Starts::WhenAsked,
         "when_asked_if_due" => job.starts = Starts::WhenAskedIfDue,

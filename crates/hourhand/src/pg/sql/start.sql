@@ -7,14 +7,15 @@
 --   j.epoch = ended_epoch a run without an end is settled first, by a statement of its own
 --   d.fingerprint         an occurrence (or a continuous run) is one of the registered definition: its node has not been told to stand down meanwhile
 --   lease                 no other kind of exclusion runs it; its row is locked too, so that no renewal slips in between
---   own                   this backend holds the key: if the pooler probe was fooled, nothing starts
+--   own                   this backend holds the key, and that of the job's group: if the pooler probe was fooled, nothing starts
 --   a request             is taken by this very statement, or nothing starts: taken once, whoever dies in between
 --   with a token ($9)     the lease is ours and has not run out, and nobody at all holds the key
 -- A backoff that a continuous run has to wait for is not asked for again: it cannot change while epoch and ended_epoch are as seen.
 -- $1 names, $2 occurrences (null: by hand), $3 epochs seen, $4 triggers, $5 lookbacks in seconds, $6 skipped before, $7 the
 -- newest of those, $8 node, $9 token of leases (null: session locks), $10 where the window ends at the latest, $11 its length at
 -- most in seconds, $12 why the older ones are skipped, $13 fingerprints of the definitions that the decisions rest on (null: none), $14
--- requests, $15 the occurrences to run again that these ask for (null: a run now), $16 nothing is left of them
+-- requests, $15 the occurrences to run again that these ask for (null: a run now), $16 nothing is left of them, $17 the
+-- keys of their groups (null: none)
 with held as materialized (
   select ((l.classid::bigint << 32) | l.objid::bigint) as key
   from pg_locks l
@@ -24,9 +25,10 @@ with held as materialized (
 ),
 want as materialized (
   select * from unnest($1::text[], $2::timestamptz[], $3::bigint[], $4::text[], $5::float8[], $6::bigint[], $7::timestamptz[],
-      $10::timestamptz[], $11::float8[], $12::text[], $13::bigint[], $14::bigint[], $15::timestamptz[], $16::boolean[])
+      $10::timestamptz[], $11::float8[], $12::text[], $13::bigint[], $14::bigint[], $15::timestamptz[], $16::boolean[],
+      $17::bigint[])
     as w(name, occurrence, seen, trigger, lookback, skipped, skipped_for, window_end, window_max, reason, fingerprint, request,
-      again, last)
+      again, last, group_key)
 ),
 ready as (
   select j.*, w.occurrence, w.trigger as wanted_trigger, w.lookback, w.skipped, w.skipped_for, w.window_end, w.reason,
@@ -52,6 +54,7 @@ ready as (
     and not coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false)
     and case when $9::text is null
       then l.expires_at <= clock_timestamp() and j.key in (select h.key from held h)
+        and (w.group_key is null or w.group_key in (select h.key from held h))
       else l.token = $9::text::uuid and l.expires_at > clock_timestamp() and j.key not in (select h.key from held h) end
   order by j.name
   for no key update of j, l skip locked

@@ -373,7 +373,12 @@ language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 declare
   r {schema}.job;
   at timestamptz := clock_timestamp();
+  group_key bigint := (select (d.body ->> 'group_key')::bigint from {schema}.definition d where d.job = p_job);
 begin
+  if group_key is not null and not {schema}.owns(group_key) then
+    raise exception 'this session does not hold the lock of the exclusive group of job %', p_job using errcode = 'HH002',
+      hint = format('take it first, before the job''s: select pg_try_advisory_lock(%s)', group_key);
+  end if;
   if not {schema}.owns({schema}.key(p_job)) then
     raise exception 'this session does not hold the key of job %', p_job using errcode = 'HH002',
       hint = format('take it first, in this very session: select pg_try_advisory_lock(%s.key(%L))', '{schema}', p_job);

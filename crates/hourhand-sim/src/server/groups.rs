@@ -1,0 +1,64 @@
+//! Jobs that have a group: `try_grouped.sql`, and what the other statements know of groups.
+
+use std::time::Duration;
+
+use hourhand_core::protocol::Slot;
+
+use super::{Lock, Server};
+use crate::bug::Bug;
+use crate::time::At;
+
+/// A watcher that has begun no statement for so long keeps nobody out.
+const WAITS: Duration = Duration::from_secs(5);
+
+impl Server {
+    /// All that a session holds when it has these jobs: their locks, then those of their groups.
+    pub(super) fn held_for(&self, jobs: &[usize], slots: &[Slot]) -> Vec<Lock> {
+        let jobs = || slots.iter().map(|slot| jobs[slot.0]);
+        let groups = jobs().filter_map(|job| self.groups[job]).map(Lock::of);
+        jobs().map(|job| Lock::of(self.keys[job])).chain(groups).collect()
+    }
+
+    /// The session has the lock of the job's group, if it has one.
+    pub(super) fn has_group(&self, pid: i32, job: usize) -> bool {
+        let held = |group: i64| self.locks.holder(Lock::of(group)) == Some(pid);
+        self.bug == Some(Bug::GroupNotAsked) || self.groups[job].is_none_or(held)
+    }
+
+    /// Of each group asked for, the job whose turn it is.
+    pub(super) fn turns(&self, jobs: &[usize], slots: &[Slot], at: At) -> Vec<usize> {
+        let asked: Vec<usize> = slots.iter().map(|slot| jobs[slot.0]).collect();
+        let waits = |job: usize| {
+            let watcher = self.locks.holder(Lock::watch(self.keys[job])).and_then(|pid| self.backends.get(&pid));
+            asked.contains(&job) || watcher.is_some_and(|watcher| at - watcher.begun < WAITS)
+        };
+        let free = |job: usize| self.locks.holder(Lock::of(self.keys[job])).is_none();
+        let turn = |group: i64| {
+            let members = (0..self.keys.len()).filter(|job| self.groups[*job] == Some(group));
+            let waiting = members.filter(|job| self.store.rows.contains_key(job) && free(*job) && waits(*job));
+            waiting.min_by_key(|job| self.store.rows.get(job).and_then(|row| row.started_at))
+        };
+        asked.iter().filter_map(|job| turn(self.groups[*job]?)).collect()
+    }
+
+    /// Both locks, or neither.
+    pub(super) fn try_one(&mut self, pid: i32, job: usize, turns: &[usize]) -> bool {
+        let lock = Lock::of(self.keys[job]);
+        let Some(group) = self.groups[job].map(Lock::of) else { return self.locks.try_take(lock, pid) };
+        if self.bug == Some(Bug::GroupNotAsked) {
+            let granted = self.locks.try_take(lock, pid);
+            if granted && self.locks.holder(group).is_none() {
+                self.locks.try_take(group, pid);
+            }
+            return granted;
+        }
+        if !turns.contains(&job) || !self.locks.try_take(group, pid) {
+            return false;
+        }
+        let granted = self.locks.try_take(lock, pid);
+        if !granted {
+            self.locks.let_go(group, pid);
+        }
+        granted
+    }
+}
