@@ -102,7 +102,11 @@ async fn a_stranger_who_holds_the_groups_lock_is_waited_for_and_reported() {
     let node = world.node("a").job(member(&journal, "a", daily(), Duration::ZERO)).start().await.unwrap();
     eventually(Duration::from_secs(8), async || {
         let problems = node.health().await.problems;
-        if problems.iter().any(|problem| problem.contains("its lock is held")) { Ok(()) } else { Err(problems) }
+        if problems.iter().any(|problem| problem.contains("its lock is held")) {
+            Ok(())
+        } else {
+            Err(problems.join("; "))
+        }
     })
     .await;
     assert!(journal.entries().is_empty());
