@@ -17,8 +17,8 @@ use std::process::{Command, Stdio};
 
 const WHOLE: [&str; 2] = ["--workspace", "--all-features"];
 
-/// The test binary of the promises, in whichever crate has one of that name.
-const PROMISES: [&str; 2] = ["--test", "it"];
+/// The test binary of the promises: the library's, or (cargo can't tell) that of each crate that has one of that name.
+const PROMISES: [[&str; 2]; 2] = [["--filterset", "package(hourhand) and binary(it)"], ["--test", "it"]];
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     let mut only = arguments.take_values("--only")?;
@@ -59,7 +59,7 @@ fn newer(filter: &[OsString]) -> Result<Done> {
     let usual = Installation::for_tests()?;
     match usual.newer() {
         Ok(newer) => {
-            on_server(&newer, "the promises", |server| foreground::run(tell(runner(&PROMISES).args(filter), server)))
+            on_server(&newer, "the promises", |server| foreground::run(tell(runner(&PROMISES[usize::from(!has("nextest"))]).args(filter), server)))
         }
         Err(error) => {
             Ok(Done::Skipped(format!("nothing newer than PostgreSQL {} is to be had: {error:#}", usual.major())))
