@@ -3,8 +3,8 @@ grant usage on schema {schema} to {role};
 grant select on all tables in schema {schema} to {role};
 grant insert, update, delete on all tables in schema {schema} to {role};
 revoke insert, update, delete on {schema}.migration from {role};
--- What was done stays on record.
-revoke update, delete on {schema}.audit from {role};
+-- What was done is not rewritten. (What is too old to be kept is removed, by any node.)
+revoke update on {schema}.audit from {role};
 -- To forget a job is for those who own the schema.
 revoke delete on {schema}.job, {schema}.definition from {role};
 grant execute on all functions in schema {schema} to {role};

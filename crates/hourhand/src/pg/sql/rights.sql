@@ -10,6 +10,7 @@ lacking as (
   where not has_table_privilege(t.oid, w.privilege)
     and not (t.relname = 'migration' and w.privilege <> 'select')
     and not (t.relname in ('job', 'definition') and w.privilege = 'delete')
+    and not (t.relname = 'audit' and w.privilege = 'update')
   union all
   select 'execute on ' || p.proname from pg_proc p join ours o on o.oid = p.pronamespace
   where not has_function_privilege(p.oid, 'execute')
