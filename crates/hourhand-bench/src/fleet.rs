@@ -53,11 +53,14 @@ impl Fleet {
     /// If a replica can't be started, ends, or takes too long.
     pub(crate) fn start(subject: &Subject, place: &Place, load: Load, replicas: usize) -> Result<Started> {
         let mut fleet = Self::none(subject, place, load)?;
-        fleet.add(replicas, &[])?;
-        Ok(match fleet.await_ready()? {
-            Some(why) => Started::Cannot(why),
-            None => Started::Ready(fleet),
-        })
+        // The first makes the schema by itself: not everybody's migrations bear company.
+        for some in [1, replicas - 1] {
+            fleet.add(some, &[])?;
+            if let Some(why) = fleet.await_ready()? {
+                return Ok(Started::Cannot(why));
+            }
+        }
+        Ok(Started::Ready(fleet))
     }
 
     /// A fleet without replicas yet.
@@ -108,8 +111,11 @@ impl Fleet {
                 return Ok(None);
             }
             if ended > 0 || Instant::now() >= deadline {
-                let said: Vec<&str> = log.lines().rev().take(5).collect();
-                bail!("{}: not all replicas came to run; the last words were {said:?}", self.subject.name);
+                bail!(
+                    "{}: not all replicas came to run; the last words were: {}",
+                    self.subject.name,
+                    self.last_words()
+                );
             }
             std::thread::sleep(POLL_INTERVAL);
         }

@@ -30,9 +30,23 @@ fn watch(ground: &Ground, subject: &Subject, (every, firings): (u64, u64), row: 
     // The first instants find replicas that are still starting.
     let from = Duration::from_secs((wall_time().as_secs() + 4).next_multiple_of(every));
     let until = from + Duration::from_secs(every * firings);
+    let timer = std::thread::spawn(move || bare_timer(from, until, every));
     // The last of them gets some seconds to come late.
     sleep((until + Duration::from_secs(5)).saturating_sub(wall_time()));
-    Ok(judge(&fleet.begun(), (from, until, every), row))
+    let mut figures = judge(&fleet.begun(), (from, until, every), row);
+    let bare = timer.join().unwrap_or_default();
+    figures.extend(Figure::spread(&format!("{row}: a bare sleep meanwhile"), bare, "ms"));
+    Ok(figures)
+}
+
+/// How late a thread is that does nothing but sleep until each instant: what the machine takes for itself under its load.
+fn bare_timer(from: Duration, until: Duration, every: u64) -> Vec<f64> {
+    let instants = (from.as_secs()..until.as_secs()).step_by(every as usize).map(Duration::from_secs);
+    let late = |due: Duration| {
+        sleep(due.saturating_sub(wall_time()));
+        ms(wall_time().saturating_sub(due))
+    };
+    instants.map(late).collect()
 }
 
 /// The instants from `from` (included) to `until` (not included) are judged.
