@@ -25,6 +25,8 @@ impl TaskHandler for Due {
     }
 }
 
+// The crontab as text, as its Node.js original has it, is deprecated in favour of a builder; what reaches the database is the same.
+#[allow(deprecated)]
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let orders = Orders::from_args();

@@ -22,7 +22,7 @@ struct Due {
 
 async fn due(_context: WorkContext, job: Job<Due>) -> Result<WorkOutcome, BoxError> {
     let Some((book, body)) = BOOK.get() else { return Ok(WorkOutcome::Complete) };
-    let scheduled_for = SystemTime::from(job.scheduled_at).duration_since(UNIX_EPOCH).ok();
+    let scheduled_for = SystemTime::from(job.row.scheduled_at).duration_since(UNIX_EPOCH).ok();
     let _begun = book.begin(&job.args.name, scheduled_for);
     tokio::time::sleep(*body).await;
     Ok(WorkOutcome::Complete)
