@@ -25,7 +25,7 @@ impl TaskHandler for Due {
     }
 }
 
-// The crontab as text, as its Node.js original has it, is deprecated in favour of a builder; what reaches the database is the same.
+// The crontab as text, which its Node.js original documents; here a builder is preferred by now.
 #[allow(deprecated)]
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
