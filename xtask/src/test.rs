@@ -58,9 +58,9 @@ fn suite(filter: &[OsString]) -> Result<Done> {
 fn newer(filter: &[OsString]) -> Result<Done> {
     let usual = Installation::for_tests()?;
     match usual.newer() {
-        Ok(newer) => {
-            on_server(&newer, "the promises", |server| foreground::run(tell(runner(&PROMISES[usize::from(!has("nextest"))]).args(filter), server)))
-        }
+        Ok(newer) => on_server(&newer, "the promises", |server| {
+            foreground::run(tell(runner(&PROMISES[usize::from(!has("nextest"))]).args(filter), server))
+        }),
         Err(error) => {
             Ok(Done::Skipped(format!("nothing newer than PostgreSQL {} is to be had: {error:#}", usual.major())))
         }

@@ -29,6 +29,7 @@ struct Policies {
     overlap: Option<Overlap>,
     retry: Option<Retry>,
     renamed_from: Option<String>,
+    exclusive_group: Option<String>,
     completes: Option<bool>,
 }
 
@@ -81,6 +82,9 @@ impl Policies {
         if let Some(name) = &self.renamed_from {
             job = job.renamed_from(name);
         }
+        if let Some(group) = &self.exclusive_group {
+            job = job.exclusive_group(group);
+        }
         match self.completes {
             Some(completes) => job.completes(completes),
             None => job,
@@ -98,6 +102,7 @@ pub(super) fn read(name: &str, section: Section<'_>, top: &Top) -> Option<JobCon
         overlap: section.choice("overlap", &OVERLAPS),
         retry: retry(&section),
         renamed_from: section.text("renamed_from").map(Spanned::into_inner),
+        exclusive_group: section.text("exclusive_group").map(Spanned::into_inner),
         completes: section.yes("completes"),
     };
     let (work, hooks) = (work::read(&section), work::hooks(&section));

@@ -54,15 +54,24 @@ impl Source {
     fn tell_one(&self, complaint: &Complaint, text: &mut String) {
         let (line, column) = self.place(complaint.at.start);
         // Writing to a String does not fail.
-        let _ = writeln!(text, "{}:{line}:{column}: {}", self.path.display(), complaint.what);
+        let _ = writeln!(text, "{}:{line}:{column}: {}", self.path.display(), self.as_written(&complaint.what));
         let (shown, mark) = self.shown(complaint);
         if !shown.trim().is_empty() {
             let (indent, width) = (mark.start, mark.len().max(1));
             let _ = writeln!(text, "  {}\n  {:indent$}{}", shown.trim_end(), "", "^".repeat(width));
         }
         if let Some(right) = &complaint.right {
-            let _ = writeln!(text, "  right: {right}");
+            let _ = writeln!(text, "  right: {}", self.as_written(right));
         }
+    }
+
+    /// The text with what came from the environment as it is written in the file: somebody may put a secret into any key.
+    fn as_written(&self, text: &str) -> String {
+        let names = self.text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+        names.fold(text.to_owned(), |text, name| match std::env::var(name) {
+            Ok(value) if !value.is_empty() => text.replace(&value, &format!("${{{name}}}")),
+            Ok(_) | Err(_) => text,
+        })
     }
 
     /// Line and column of a byte, from 1.

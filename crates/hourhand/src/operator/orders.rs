@@ -10,6 +10,19 @@ use crate::pg::Param;
 use crate::pg::row::get;
 use crate::pg::tstz::Tstz;
 
+/// A reason is shown in a line of every table.
+const REASON_CHARS_MAX: usize = 500;
+
+/// Before anything is changed.
+fn reason_is_short(reason: Option<&str>) -> Result<(), Error> {
+    match reason.map_or(0, |reason| reason.chars().count()) {
+        long if long > REASON_CHARS_MAX => {
+            Err(Error::config(vec![format!("reason: {long} characters; at most {REASON_CHARS_MAX}")]))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Operator {
     /// Pauses a job on the whole fleet: no run of it starts until it is resumed, or until `until`. A run under way goes on; its
     /// epoch is the answer.
@@ -18,6 +31,7 @@ impl Operator {
     ///
     /// As [`Operator::status`].
     pub async fn pause(&self, job: &str, until: Option<Timestamp>, reason: Option<&str>) -> Result<Option<i64>, Error> {
+        reason_is_short(reason)?;
         let until = until.map(Tstz);
         let params: [Param<'_>; 4] =
             [(&job, Type::TEXT), (&until, Type::TIMESTAMPTZ), (&reason, Type::TEXT), (&self.actor, Type::TEXT)];
