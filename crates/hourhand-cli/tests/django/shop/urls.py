@@ -1,0 +1,5 @@
+from django.urls import path
+
+from orders import views
+
+urlpatterns = [path("", views.index), path("sync/", views.sync)]
