@@ -118,6 +118,25 @@ async fn a_stranger_who_holds_the_groups_lock_is_waited_for_and_reported() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_holder_of_the_group_that_calls_itself_hourhand_and_has_gone_silent_is_ended() {
+    let (world, journal) = (World::new().await, Journal::default());
+    world.node("0").job(member(&journal, "a", daily(), Duration::ZERO)).start().await.unwrap().shutdown().await;
+    world.age("1 day").await;
+    let key = world.number(GROUP_KEY).await;
+    let frozen = world.database.connect().await;
+    let holds = format!("set application_name = 'hourhand/5 frozen'; select pg_advisory_lock({key})");
+    frozen.batch_execute(&holds).await.unwrap();
+    let silent_since = Instant::now();
+    let node = world.node("a").job(member(&journal, "a", daily(), Duration::ZERO)).start().await.unwrap();
+    journal.run(1, Duration::from_secs(15)).await;
+    let took = silent_since.elapsed();
+    println!("a silent holder of the group is ended, and the job runs after {took:?}");
+    assert!(took > Duration::from_millis(6250), "its ttl is 5 s: after {took:?} it might have been alive");
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    node.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn asked_for_while_another_of_its_group_runs_here_or_elsewhere_it_is_said_to_run_within_two_seconds() {
     let (world, journal) = (World::new().await, Journal::default());
     let long = Duration::from_secs(30);
