@@ -28,7 +28,6 @@ struct Policies {
     catch_up: Option<CatchUp>,
     overlap: Option<Overlap>,
     retry: Option<Retry>,
-    exclusive_group: Option<String>,
     renamed_from: Option<String>,
     exclusive_group: Option<String>,
     completes: Option<bool>,
@@ -80,9 +79,6 @@ impl Policies {
         if let Some(retry) = self.retry {
             job = job.retry(retry);
         }
-        if let Some(group) = &self.exclusive_group {
-            job = job.exclusive_group(group);
-        }
         if let Some(name) = &self.renamed_from {
             job = job.renamed_from(name);
         }
@@ -105,7 +101,6 @@ pub(super) fn read(name: &str, section: Section<'_>, top: &Top) -> Option<JobCon
         catch_up: catch_up(&section),
         overlap: section.choice("overlap", &OVERLAPS),
         retry: retry(&section),
-        exclusive_group: section.text("exclusive_group").map(Spanned::into_inner),
         renamed_from: section.text("renamed_from").map(Spanned::into_inner),
         exclusive_group: section.text("exclusive_group").map(Spanned::into_inner),
         completes: section.yes("completes"),
