@@ -105,6 +105,10 @@ fn the_jobs_that_are_due_are_looked_at_and_no_others() {
 #[cfg(target_os = "linux")]
 #[test]
 fn ten_thousand_jobs_take_less_than_sixteen_mebibytes() {
+    // What tests beside it hold, and what they left to the allocator, would be counted: only with a process of its own.
+    if std::env::var_os("NEXTEST").is_none() {
+        return println!("skipped, because the other tests share this process: run it with nextest");
+    }
     let resident = || {
         let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
         pages.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096

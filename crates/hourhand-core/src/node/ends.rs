@@ -143,7 +143,8 @@ impl Node {
         let wait = spread(Duration::from_millis(500), self.draw());
         let job = self.job_mut(slot);
         let ending = match (&mut job.life, &mut job.unrecorded) {
-            (Life::Ending(ending), _) | (_, Some(ending)) => ending,
+            (Life::Ending(ending), _) => ending,
+            (_, Some(unrecorded)) => &mut **unrecorded,
             (
                 Life::Resting | Life::Due | Life::Wanted(_) | Life::Granted(_) | Life::Running(_) | Life::Contended(_),
                 None,
@@ -208,7 +209,7 @@ impl Node {
             let Life::Ending(mut ending) = life else { continue };
             ending.form = EndForm::Full;
             self.say(Notice::Unrecorded { slot, epoch: ending.epoch, trouble });
-            self.job_mut(slot).unrecorded = Some(ending);
+            self.job_mut(slot).unrecorded = Some(Box::new(ending));
             if self.shutting_down() {
                 self.rest_until(slot, None);
             } else {
@@ -225,7 +226,7 @@ impl Node {
             let job = self.job(*slot);
             match (&job.life, &job.unrecorded) {
                 (Life::Ending(ending), _) if ending.retry_at <= now.mono => Some(ending),
-                (_, Some(ending)) if ending.retry_at <= now.mono && !letting_go => Some(ending),
+                (_, Some(ending)) if ending.retry_at <= now.mono && !letting_go => Some(&**ending),
                 _ => None,
             }
         };

@@ -28,7 +28,7 @@ impl Node {
         let job = self.job(end.slot);
         let ending = match &job.life {
             Life::Ending(ending) if ending.epoch == end.epoch => Some(ending),
-            _ => job.unrecorded.as_ref().filter(|ending| ending.epoch == end.epoch),
+            _ => job.unrecorded.as_deref().filter(|ending| ending.epoch == end.epoch),
         };
         let Some((occurrence, before)) = ending.map(|ending| (ending.occurrence, ending.failures)) else { return };
         let tells_success = job.definition.tells_success;

@@ -40,11 +40,11 @@ pub(super) struct Job {
     /// The occurrence that waits, and when that has been too long.
     pub(super) waiting: Option<Waiting>,
     /// An end that the database would not take in time: written through any later session.
-    pub(super) unrecorded: Option<Ending>,
+    pub(super) unrecorded: Option<Box<Ending>>,
     /// A body that would not stop: no run here until its task has ended.
     pub(super) stuck: Option<i64>,
     /// Its state is to be taken over from another name, before it is registered.
-    pub(super) heir_of: Option<Inheritance>,
+    pub(super) heir_of: Option<Box<Inheritance>>,
     /// Registered under another key by somebody else: not run here.
     pub(super) other_key: bool,
     /// It was registered once: what is registered otherwise since is newer.
@@ -233,7 +233,7 @@ pub(super) struct Contention {
 impl Job {
     pub(super) fn new(definition: Arc<Definition>) -> Job {
         Job {
-            heir_of: definition.renamed_from.as_ref().map(|from| Inheritance::of(from.to_string())),
+            heir_of: definition.renamed_from.as_ref().map(|from| Box::new(Inheritance::of(from.to_string()))),
             definition,
             life: Life::Due,
             holds: Holds::default(),

@@ -56,7 +56,7 @@ impl Node {
                 continue;
             }
             let retry_at = now.mono + spread(Duration::from_secs(2), self.draw());
-            self.job_mut(slot).heir_of = Some(Inheritance { from, retry_at });
+            self.job_mut(slot).heir_of = Some(Box::new(Inheritance { from, retry_at }));
         }
         self.answer_added();
     }
@@ -69,7 +69,7 @@ impl Node {
         if !overdue || renamed.open || facts.paused || young || self.shutting_down() || !self.stays(slot) {
             return false;
         }
-        self.job_mut(slot).heir_of = Some(Inheritance::of(renamed.to.clone()));
+        self.job_mut(slot).heir_of = Some(Box::new(Inheritance::of(renamed.to.clone())));
         self.unregistered.insert(slot);
         self.say(Notice::TakenBack { slot, from: renamed.to.clone() });
         true
