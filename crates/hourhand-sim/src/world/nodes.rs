@@ -106,7 +106,10 @@ impl World {
                 self.report.triggered += 1;
             }
             TriggerAnswer::AlreadyRunning { .. } => {
-                let stuck = self.bodies.values().any(|body| body.process == process && body.job == job);
+                // A body whose lock is lost is at work until it has stopped, and keeps its group from its process.
+                let groups = &self.server.groups;
+                let kin = |other: usize| other == job || (groups[job].is_some() && groups[other] == groups[job]);
+                let stuck = self.bodies.values().any(|body| body.process == process && kin(body.job));
                 let lock_of = |key: i64| self.server.locks.holder(Lock::of(key)).is_some();
                 // It may be the turn of another of its group, which is waited for.
                 let group = self.server.groups[job].filter(|_| self.others_wait(job));
