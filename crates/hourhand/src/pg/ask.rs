@@ -5,8 +5,8 @@ use std::time::Duration;
 use hourhand_core::key::Key;
 use hourhand_core::occurrence::Skip;
 use hourhand_core::protocol::{Answer, Proof, Question, Slot, Start, StartAnswer, Trouble};
-use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Row};
 
 use super::catalog::{Catalog, Entry, halves};
 use super::row::{by_name, get, instant, looked, started};
@@ -300,6 +300,26 @@ impl Session {
         let complete = keep_locks.iter().all(|key| has(key, 1)) && keep_watches.iter().all(|key| has(key, 2));
         Ok(Answer::Reconciled { complete })
     }
+}
+
+/// One statement in a transaction of its own, all sent in one go.
+pub(super) async fn in_transaction(
+    client: &Client,
+    begin: &str,
+    statement: &str,
+    params: &[Param<'_>],
+) -> Result<Vec<Row>, Trouble> {
+    // In this order: each is sent when first polled. After an error the commit rolls back.
+    let (begun, rows, committed) = tokio::join!(
+        biased;
+        client.batch_execute(begin),
+        client.query_typed(statement, params),
+        client.batch_execute("commit"),
+    );
+    begun.map_err(|error| trouble(&error))?;
+    let rows = rows.map_err(|error| trouble(&error))?;
+    committed.map_err(|error| trouble(&error))?;
+    Ok(rows)
 }
 
 fn granted(rows: &[Row]) -> Result<Answer, Trouble> {

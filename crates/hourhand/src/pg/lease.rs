@@ -11,11 +11,11 @@ use hourhand_core::protocol::{Answer, Proof, Slot, Trouble};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-use super::ask::Param;
+use super::ask::{Param, in_transaction};
 use super::catalog::Catalog;
 use super::row::{by_name, get};
 use super::session::Session;
-use super::trouble::{trouble, unexpected};
+use super::trouble::unexpected;
 
 /// How a session that takes leases signs them.
 #[derive(Clone, Debug)]
@@ -46,17 +46,7 @@ impl Session {
         statement: &str,
         params: &[Param<'_>],
     ) -> Result<Vec<Row>, Trouble> {
-        // In this order: each is sent when first polled. After an error the commit rolls back.
-        let (begun, rows, committed) = tokio::join!(
-            biased;
-            self.client.batch_execute(begin),
-            self.client.query_typed(statement, params),
-            self.client.batch_execute("commit"),
-        );
-        begun.map_err(|error| trouble(&error))?;
-        let rows = rows.map_err(|error| trouble(&error))?;
-        committed.map_err(|error| trouble(&error))?;
-        Ok(rows)
+        in_transaction(&self.client, begin, statement, params).await
     }
 
     pub(super) async fn take_leases(

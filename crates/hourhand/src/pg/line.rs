@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 
-use super::ask::Param;
+use super::ask::{Param, in_transaction};
 use super::conninfo::{Conninfo, connect};
 use super::ear::Ear;
 use super::row::get;
@@ -120,17 +120,7 @@ impl Line {
 impl Open {
     /// One statement in a transaction of its own.
     async fn rows(&self, begin: &str, statement: &str, params: &[Param<'_>]) -> Result<Vec<Row>, Trouble> {
-        // In this order: each is sent when first polled. After an error the commit rolls back.
-        let (begun, rows, committed) = tokio::join!(
-            biased;
-            self.client.batch_execute(begin),
-            self.client.query_typed(statement, params),
-            self.client.batch_execute("commit"),
-        );
-        begun.map_err(|error| trouble(&error))?;
-        let rows = rows.map_err(|error| trouble(&error))?;
-        committed.map_err(|error| trouble(&error))?;
-        Ok(rows)
+        in_transaction(&self.client, begin, statement, params).await
     }
 
     /// Moves the bytes until the session ends, and says why it did. One caller at a time does it for all.
