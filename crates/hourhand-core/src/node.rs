@@ -23,6 +23,7 @@ mod ends;
 mod groups;
 mod health;
 mod hooks;
+mod index;
 mod life;
 mod looked;
 mod maintain;
@@ -36,6 +37,7 @@ mod runs;
 mod session;
 mod timers;
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,6 +52,7 @@ use crate::time::{Mono, Now, ServerClock};
 
 use deploys::registered;
 pub use health::{Health, Problem};
+use index::{Changing, Index, Mark};
 use life::{Job, Life};
 use orders::Standing;
 use rivals::Rivals;
@@ -119,10 +122,9 @@ pub struct Node {
     claim: Claim,
     clock: ServerClock,
     asked: Option<Asked>,
-    /// Jobs at rest, by the server's time at which they are to be looked at: waking up costs nothing for the others.
-    calendar: BTreeSet<(Timestamp, Slot)>,
-    /// Jobs whose life is not at rest, or that hold something, or are asked for.
-    active: BTreeSet<Slot>,
+    /// What follows from all jobs together.
+    index: Index,
+    visits: Cell<u64>,
     status_tickets: Vec<Ticket>,
     orders: VecDeque<Standing>,
     /// Those whom the look under way will answer.
@@ -167,9 +169,10 @@ impl Node {
             look_outside_at: now.mono,
             rivals: Rivals::default(),
             prune_at: now.mono + settings.prune_interval / 60,
+            visits: Cell::new(0),
+            index: Index::new(settings.ttl),
             settings,
             began: now.mono,
-            active: BTreeSet::new(),
             jobs: Vec::new(),
             unregistered: BTreeSet::new(),
             leaving: BTreeSet::new(),
@@ -179,7 +182,6 @@ impl Node {
             claim: Claim::None,
             clock: ServerClock::default(),
             asked: None,
-            calendar: BTreeSet::new(),
             status_tickets: Vec::new(),
             orders: VecDeque::new(),
             status_in_flight: Vec::new(),
@@ -240,7 +242,12 @@ impl Node {
 
     /// The jobs whose lock is held.
     pub fn locks_held(&self) -> usize {
-        self.active.iter().filter(|slot| self.job(**slot).holds.lock).count()
+        self.index.count(Mark::Lock)
+    }
+
+    /// How often any job has been looked up so far: what steps cost, without a clock.
+    pub fn visits(&self) -> u64 {
+        self.visits.get()
     }
 
     /// A job's definition.
@@ -281,56 +288,42 @@ impl Node {
 
     /// Invariant: a slot that anything speaks of is not released; what comes from outside is asked for with [`Node::has`] first.
     fn job(&self, slot: Slot) -> &Job {
+        self.visits.set(self.visits.get() + 1);
         self.jobs[slot.0].as_ref().unwrap_or_else(|| unreachable!("{slot:?} was released"))
     }
 
-    fn job_mut(&mut self, slot: Slot) -> &mut Job {
-        self.jobs[slot.0].as_mut().unwrap_or_else(|| unreachable!("{slot:?} was released"))
+    /// The only way to change a job: the index follows.
+    fn job_mut(&mut self, slot: Slot) -> Changing<'_> {
+        self.visits.set(self.visits.get() + 1);
+        let job = self.jobs[slot.0].as_mut().unwrap_or_else(|| unreachable!("{slot:?} was released"));
+        self.index.change(slot, job)
     }
 
-    /// The only way to change a life: keeps calendar and active set in step with it.
+    /// Another life, with no place in the calendar.
     fn live(&mut self, slot: Slot, life: Life) {
-        self.job_mut(slot).life = life;
-        self.refresh(slot);
-    }
-
-    /// Puts the slot into the active set, or takes it out, as its state demands.
-    fn refresh(&mut self, slot: Slot) {
-        if let Some(at) = self.job_mut(slot).calendar_at.take() {
-            self.calendar.remove(&(at, slot));
-        }
-        self.refresh_active(slot);
-    }
-
-    /// As [`Node::refresh`], but its place in the calendar stays.
-    fn refresh_active(&mut self, slot: Slot) {
-        if self.job(slot).is_active() {
-            self.active.insert(slot);
-        } else {
-            self.active.remove(&slot);
-        }
+        let mut job = self.job_mut(slot);
+        job.life = life;
+        job.calendar_at = None;
     }
 
     /// Puts a job to rest until the server's clock shows `at`; `None`: for good.
     fn rest_until(&mut self, slot: Slot, at: Option<Timestamp>) {
-        let job = self.job_mut(slot);
+        let at = at.map(|at| self.after_rivals(slot, at));
+        let mut job = self.job_mut(slot);
         if job.permit == life::Permit::Given {
             job.permit = life::Permit::None;
         }
-        self.live(slot, Life::Resting);
-        if let Some(at) = at.map(|at| self.after_rivals(slot, at)) {
-            self.job_mut(slot).calendar_at = Some(at);
-            self.calendar.insert((at, slot));
-        }
+        job.life = Life::Resting;
+        job.calendar_at = at;
     }
 
-    /// The active jobs whose life passes the test, in order.
-    fn active_where(&self, test: impl Fn(&Job) -> bool) -> Vec<Slot> {
-        self.active.iter().copied().filter(|slot| test(self.job(*slot))).collect()
+    /// The jobs of which that can be said and that pass the test, in order.
+    fn those(&self, mark: Mark, test: impl Fn(&Job) -> bool) -> Vec<Slot> {
+        self.index.all(mark).filter(|slot| test(self.job(*slot))).collect()
     }
 
     fn holds_any_lock(&self) -> bool {
-        self.active.iter().any(|slot| self.job(*slot).holds.lock)
+        self.index.any(Mark::Lock)
     }
 
     fn leases(&self) -> bool {

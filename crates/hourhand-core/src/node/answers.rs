@@ -1,7 +1,9 @@
 //! Answers: each is handed, with its question, to the room that asked.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
+use super::index::Mark;
 use super::life::Lost;
 use super::{Asked, Node, Now};
 use crate::backoff::spread;
@@ -53,7 +55,6 @@ impl Node {
             (Question::UnlockWatches(slots), Answer::Unlocked(_)) => {
                 for slot in slots {
                     self.job_mut(slot).holds.watch = false;
-                    self.refresh_active(slot);
                 }
             }
             (Question::Reconcile { locks, watches }, Answer::Reconciled { complete }) => {
@@ -66,11 +67,12 @@ impl Node {
     /// The session holds what was to be kept, and nothing else.
     fn reconciled(&mut self, now: Now, locks: &[Slot], watches: &[Slot], complete: bool) {
         self.session.doubt = false;
-        for slot in self.active.clone() {
-            let job = self.job_mut(slot);
+        let kept = |slots: &[Slot]| slots.iter().copied().collect::<HashSet<Slot>>();
+        let (locks, watches) = (kept(locks), kept(watches));
+        for slot in self.those(Mark::Active, |job| job.holds != Default::default()) {
+            let mut job = self.job_mut(slot);
             job.holds.lock &= locks.contains(&slot);
             job.holds.watch &= watches.contains(&slot);
-            self.refresh_active(slot);
         }
         if !complete {
             self.drop_session(now, now.mono, "the lock is gone");
@@ -102,7 +104,6 @@ impl Node {
     fn unlocked(&mut self, now: Now, slots: Vec<Slot>, all_ours: bool) {
         for slot in slots {
             self.job_mut(slot).holds.lock = false;
-            self.refresh_active(slot);
         }
         if !all_ours {
             return self.drop_session(now, now.mono, "a lock to be let go was not ours");

@@ -40,10 +40,11 @@ impl Node {
 
     /// Without rows there is nothing to look at: the lock alone decides.
     pub(super) fn asked_for_lock(&mut self, now: Now, slot: Slot, ticket: Ticket) {
-        let job = self.job_mut(slot);
+        let mut job = self.job_mut(slot);
         job.tickets.push((ticket, now.mono));
         // No look is due, ever.
         job.look_at = Mono(Duration::MAX);
+        drop(job);
         self.live(slot, Life::Wanted(Intent { wish: Wish::ByHand, seen: 0, lost: None }));
         self.hurry(now);
     }

@@ -42,7 +42,7 @@ impl Node {
                 let again_at = self.outside_at(now.mono);
                 self.live(slot, Life::Contended(Contention { again_at, outside: true, maintain: false }));
             }
-            Some(_) | None => self.refresh_active(slot),
+            Some(_) | None => {}
         }
     }
 }

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::index::Mark;
 use super::life::Job;
 use super::looked::LOOK_AGAIN;
 use super::{Node, Now};
@@ -85,7 +86,7 @@ impl Node {
     }
 
     pub(super) fn stand_up(&self) -> Option<Question> {
-        let jobs = self.active.iter().filter_map(|slot| Some((*slot, self.job(*slot).stand_up?)));
+        let jobs = self.index.all(Mark::StandsUp).filter_map(|slot| Some((slot, self.job(slot).stand_up?)));
         let jobs: Vec<(Slot, i64)> = jobs.collect();
         (!jobs.is_empty()).then_some(Question::StandUp(jobs))
     }

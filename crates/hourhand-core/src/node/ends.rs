@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use super::life::{Ending, Life};
+use super::index::Mark;
+use super::life::{Ending, Job, Life};
 use super::looked::wish;
 use super::{Node, Now};
 use crate::backoff::spread;
@@ -123,7 +124,7 @@ impl Node {
             if matches!(self.job(slot).life, Life::Resting) && !self.shutting_down() && self.stays(slot) {
                 return self.live(slot, Life::Due);
             }
-            return self.refresh_active(slot);
+            return;
         }
         if self.shutting_down() || !self.stays(slot) {
             return self.rest_until(slot, None);
@@ -141,8 +142,9 @@ impl Node {
 
     fn end_again(&mut self, now: Now, slot: Slot, change: impl FnOnce(&mut Ending)) {
         let wait = spread(Duration::from_millis(500), self.draw());
-        let job = self.job_mut(slot);
-        let ending = match (&mut job.life, &mut job.unrecorded) {
+        let mut job = self.job_mut(slot);
+        let Job { life, unrecorded, .. } = &mut *job;
+        let ending = match (life, unrecorded) {
             (Life::Ending(ending), _) => ending,
             (_, Some(unrecorded)) => &mut **unrecorded,
             (
@@ -194,36 +196,32 @@ impl Node {
 
     /// What another session would not take may be welcome to this one, and whole.
     pub(super) fn try_unrecorded_whole(&mut self, now: Mono) {
-        for slot in self.active_where(|job| job.unrecorded.is_some()) {
+        for slot in self.index.all(Mark::Unrecorded).collect::<Vec<_>>() {
             if let Some(ending) = &mut self.job_mut(slot).unrecorded {
                 (ending.form, ending.alone, ending.retry_at) = (EndForm::Full, false, now);
             }
         }
     }
 
-    /// Ends that the database would not record for ttl: the lock is let go, the end is written through any later session.
-    pub(super) fn give_up_recording(&mut self, now: Mono) {
-        for slot in self.active_where(|job| matches!(&job.life, Life::Ending(e) if now - e.since >= self.spans.ttl)) {
-            let trouble = self.session.trouble.clone();
-            let life = std::mem::replace(&mut self.job_mut(slot).life, Life::Due);
-            let Life::Ending(mut ending) = life else { continue };
-            ending.form = EndForm::Full;
-            self.say(Notice::Unrecorded { slot, epoch: ending.epoch, trouble });
-            self.job_mut(slot).unrecorded = Some(Box::new(ending));
-            if self.shutting_down() {
-                self.rest_until(slot, None);
-            } else {
-                self.live(slot, Life::Due);
-            }
+    /// An end that the database would not record for ttl: the lock is let go, the end is written through any later session.
+    pub(super) fn give_up_recording(&mut self, slot: Slot) {
+        let trouble = self.session.trouble.clone();
+        let life = std::mem::replace(&mut self.job_mut(slot).life, Life::Due);
+        let Life::Ending(mut ending) = life else { return };
+        ending.form = EndForm::Full;
+        self.say(Notice::Unrecorded { slot, epoch: ending.epoch, trouble });
+        self.job_mut(slot).unrecorded = Some(Box::new(ending));
+        if self.shutting_down() {
+            self.rest_until(slot, None);
         }
     }
 
     /// The ends to be recorded now: those that are alone go one by one. An end that was refused for ttl does not hold up the
     /// letting go of its lock any longer.
     pub(super) fn ends_to_record(&self, now: Now) -> (Vec<End>, bool) {
-        let letting_go = self.active.iter().any(|slot| self.job(*slot).holds.lock && !self.job(*slot).needs_lock());
-        let due = |slot: &Slot| {
-            let job = self.job(*slot);
+        let letting_go = self.index.any(Mark::LockToSpare);
+        let due = |slot: Slot| {
+            let job = self.job(slot);
             match (&job.life, &job.unrecorded) {
                 (Life::Ending(ending), _) if ending.retry_at <= now.mono => Some(ending),
                 (_, Some(ending)) if ending.retry_at <= now.mono && !letting_go => Some(&**ending),
@@ -231,9 +229,12 @@ impl Node {
             }
         };
         let mut together = Vec::new();
-        for slot in &self.active {
+        let mut slots: Vec<Slot> = self.index.all(Mark::Ending).chain(self.index.all(Mark::Unrecorded)).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        for slot in slots {
             let Some(ending) = due(slot) else { continue };
-            let end = self.end_of(now, *slot, ending);
+            let end = self.end_of(now, slot, ending);
             if ending.alone || ending.form != EndForm::Full {
                 return (vec![end], true);
             }

@@ -14,6 +14,7 @@
 //!
 //! A member whose row is not to be had (somebody's open transaction) gives its group up meanwhile.
 
+use super::index::Mark;
 use super::life::{Contention, Life};
 use super::{Node, Now};
 use crate::protocol::{Slot, TriggerAnswer};
@@ -22,17 +23,14 @@ use crate::time::Mono;
 impl Node {
     /// Another job of its group has a lock in this process, or a body that still stops though its lock is lost.
     pub(super) fn group_busy(&self, slot: Slot) -> bool {
-        let Some(group) = &self.job(slot).definition.group else { return false };
-        self.active.iter().filter(|other| **other != slot).any(|other| {
-            let job = self.job(*other);
-            job.definition.group.as_ref() == Some(group) && (job.holds.lock || job.going().is_some())
-        })
+        let group = &self.job(slot).definition.group;
+        group.as_ref().is_some_and(|group| self.index.is_busy(group.key.0, slot))
     }
 
     /// A body whose lock is lost still stops here, or blocks: no lock of the group is tried meanwhile, nor pinged for, and who watches
     /// in silence is taken for frozen.
     pub(super) fn leave_group_watches(&mut self, now: Mono) {
-        for slot in self.active_where(|job| job.needs_watch() && job.definition.group.is_some()) {
+        for slot in self.index.all(Mark::WatchingInGroup).collect::<Vec<_>>() {
             if self.group_busy(slot) && !self.holds_any_lock() {
                 let again_at = self.outside_at(now);
                 self.live(slot, Life::Contended(Contention { again_at, outside: true, maintain: false }));
@@ -42,7 +40,7 @@ impl Node {
 
     /// Those whose group is busy here wait for it as for another node's lock.
     pub(super) fn wait_for_groups(&mut self, now: Now) {
-        for slot in self.active_where(|job| matches!(job.life, Life::Wanted(_)) && job.definition.group.is_some()) {
+        for slot in self.those(Mark::Wanted, |job| job.definition.group.is_some()) {
             if self.group_busy(slot) {
                 self.lock_refused(now, slot);
             }
@@ -52,7 +50,7 @@ impl Node {
     /// A group's lock was let go: its jobs that watch here try at once.
     pub(super) fn group_freed(&mut self, now: Mono, key: i64) {
         let of_group = |group: &crate::job::Group| group.key.0 == key;
-        for slot in self.active_where(|job| job.holds.watch && job.definition.group.as_ref().is_some_and(of_group)) {
+        for slot in self.those(Mark::Watch, |job| job.definition.group.as_ref().is_some_and(of_group)) {
             if let Life::Contended(contention) = &mut self.job_mut(slot).life {
                 contention.again_at = now;
             }

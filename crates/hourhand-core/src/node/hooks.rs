@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
+use super::index::Mark;
 use super::life::{Job, Life, Waiting};
 use super::{Node, Now};
 use crate::facts::Facts;
@@ -96,10 +97,10 @@ impl Node {
 
     /// What has waited too long, and was still waiting when it was looked at after that.
     pub(super) fn tell_late(&self, now: Mono) -> Option<Question> {
-        let late = self.active.iter().filter_map(|slot| {
-            let job = self.job(*slot);
+        let late = self.index.all(Mark::Waiting).filter_map(|slot| {
+            let job = self.job(slot);
             let waiting = job.waiting.filter(|waiting| !waiting.told && waiting.late_at <= now)?;
-            (job.looked_at >= waiting.late_at).then_some((*slot, waiting.occurrence))
+            (job.looked_at >= waiting.late_at).then_some((slot, waiting.occurrence))
         });
         let late: Vec<_> = late.collect();
         (!late.is_empty()).then_some(Question::Late(late))

@@ -1,6 +1,7 @@
 //! The life of one job in one node.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -277,6 +278,11 @@ impl Job {
             || !self.tickets.is_empty()
             || self.unrecorded.is_some()
             || self.permit == Permit::Asking
+    }
+
+    /// When the lock of a body that was told to stop is let go, whether it has or not.
+    pub(super) fn abandons_at(&self, stop: Stop) -> Mono {
+        stop.abort_at + Duration::try_from(self.definition.abandon_after).unwrap_or(Duration::ZERO)
     }
 
     /// The run under way here, if any.

@@ -5,7 +5,8 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::deploys::registered;
-use super::life::{Contention, Grant, Intent, Life, Lost, Wish};
+use super::index::Mark;
+use super::life::{Contention, Grant, Intent, Job, Life, Lost, Wish};
 use super::{Node, Now, asked};
 use crate::backoff::spread;
 use crate::facts::{Facts, Holder};
@@ -38,10 +39,10 @@ impl Node {
         if let Some(answer) = self.group_runs(slot).filter(|_| self.group_busy(slot)) {
             return self.act(Action::AnswerTrigger(ticket, answer));
         }
-        let job = self.job_mut(slot);
+        let mut job = self.job_mut(slot);
         job.tickets.push((ticket, now.mono));
         job.look_at = now.mono;
-        self.active.insert(slot);
+        drop(job);
         self.hurry(now);
     }
 
@@ -77,14 +78,14 @@ impl Node {
         for (ticket, _) in answered {
             self.act(Action::AnswerTrigger(ticket, answer.clone()));
         }
-        self.refresh_active(slot);
     }
 
     /// Whoever wanted a run by hand has been told that there is none: it must not start later.
     pub(super) fn wish_no_more(&mut self, slot: Slot) {
         let by_hand = |intent: &Intent| intent.wish == Wish::ByHand;
-        match &mut self.job_mut(slot).life {
-            Life::Wanted(intent) if by_hand(intent) => self.live(slot, Life::Due),
+        let mut job = self.job_mut(slot);
+        match &mut job.life {
+            Life::Wanted(intent) if by_hand(intent) => (job.life, job.calendar_at) = (Life::Due, None),
             Life::Granted(grant) => grant.intent = grant.intent.filter(|intent| !by_hand(intent)),
             Life::Resting | Life::Due | Life::Wanted(_) | Life::Running(_) | Life::Ending(_) | Life::Contended(_) => {}
         }
@@ -350,16 +351,19 @@ impl Node {
 
     /// Which jobs are to be looked at now: those due, those whose grant needs it, those somebody asked for.
     pub(super) fn to_look_at(&self, now: Mono) -> Vec<Slot> {
-        self.active_where(|job| {
-            let asked_for = !job.tickets.is_empty() && job.look_at <= now;
-            match &job.life {
-                Life::Due => job.heir_of.is_none(),
-                Life::Granted(Grant { intent, retry_at, .. }) => intent.is_none() && *retry_at <= now,
-                Life::Resting => asked_for,
-                Life::Contended(_) => asked_for || job.is_late_since_look(now),
-                Life::Wanted(_) | Life::Running(_) | Life::Ending(_) => false,
-            }
-        })
+        let due = self.those(Mark::Due, |job| job.heir_of.is_none());
+        let granted = self.those(
+            Mark::Granted,
+            |job| matches!(&job.life, Life::Granted(Grant { intent: None, retry_at, .. }) if *retry_at <= now),
+        );
+        let idle = |job: &Job| matches!(job.life, Life::Resting | Life::Contended(_));
+        let asked_for = self.those(Mark::AskedFor, |job| idle(job) && job.look_at <= now);
+        let contended = |job: &Job| matches!(job.life, Life::Contended(_));
+        let late = self.those(Mark::Waiting, |job| contended(job) && job.is_late_since_look(now));
+        let mut slots = [due, granted, asked_for, late].concat();
+        slots.sort_unstable();
+        slots.dedup();
+        slots
     }
 }
 

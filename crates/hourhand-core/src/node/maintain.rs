@@ -10,7 +10,8 @@
 
 use std::time::Duration;
 
-use super::life::{Grant, Life};
+use super::index::Mark;
+use super::life::Life;
 use super::{Node, Now};
 use crate::protocol::{Notice, Obstacle, Question, Slot};
 
@@ -20,15 +21,11 @@ const AFTER_EVICTION: Duration = Duration::from_millis(50);
 impl Node {
     /// What is to be looked into, after a refusal.
     pub(super) fn maintain(&self) -> Option<Question> {
-        let refused = self.active_where(|job| matches!(&job.life, Life::Contended(contention) if contention.maintain));
+        let refused: Vec<Slot> = self.index.all(Mark::Refused).collect();
         if !refused.is_empty() {
             return Some(Question::Maintain(refused));
         }
-        let blocked = self
-            .active
-            .iter()
-            .find(|slot| matches!(&self.job(**slot).life, Life::Granted(Grant { blocked: true, .. })));
-        blocked.map(|slot| Question::Unblock(*slot))
+        self.index.all(Mark::Blocked).next().map(Question::Unblock)
     }
 
     /// A lock or a watch was refused: worth a look into who has it, not more often than a holder pings.

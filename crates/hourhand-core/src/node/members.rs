@@ -33,13 +33,15 @@ impl Node {
             self.jobs.resize_with(slot.0 + 1, || None);
         }
         self.by_key.insert(definition.key.0, slot);
-        self.jobs[slot.0] = Some(Box::new(Job::new(definition)));
+        let mut job = Box::new(Job::new(definition));
         if self.settings.rowless {
             // There is no row to register or to look at.
-            return self.live(slot, Life::Resting);
+            job.life = Life::Resting;
+        } else {
+            self.unregistered.insert(slot);
         }
-        self.unregistered.insert(slot);
-        self.active.insert(slot);
+        self.index.insert(slot, &job);
+        self.jobs[slot.0] = Some(job);
     }
 
     pub(super) fn added(&mut self, now: Now, jobs: Vec<(Slot, Arc<Definition>)>, ticket: Ticket) {
@@ -109,7 +111,9 @@ impl Node {
             self.leaving.remove(&slot);
             let key = self.job(slot).definition.key.0;
             self.by_key.remove(&key);
-            self.jobs[slot.0] = None;
+            if let Some(job) = self.jobs[slot.0].take() {
+                self.index.remove(slot, &job);
+            }
             self.act(Action::Release(slot));
         }
     }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::life::{Grant, Intent, Job, Life, Permit, Wish};
+use super::index::Mark;
+use super::life::{Grant, Job, Life, Permit, Wish};
 use super::session::State;
 use super::{Asked, Node, Now};
 use crate::claim::ClaimEvent;
@@ -33,7 +34,7 @@ impl Node {
         }
         // The lock that a body of ours ran under is for the server to free, or for us once the body has ended: ending the
         // former session earlier would let a successor start beside it.
-        let cut_off = self.active.iter().any(|slot| self.job(*slot).going().is_some());
+        let cut_off = self.index.any(Mark::Running);
         if now.mono >= retry_at {
             self.session.state = State::Opening;
             self.act(Action::Connect { end_former: !cut_off });
@@ -59,7 +60,7 @@ impl Node {
     /// Something calls for a session now.
     pub(super) fn wants_session(&self, now: Mono) -> bool {
         if self.shutting_down() {
-            return self.active.iter().any(|slot| matches!(self.job(*slot).life, Life::Ending(_)));
+            return self.index.any(Mark::Ending);
         }
         self.settings.resident
             || self.wants_registration(now)
@@ -69,8 +70,8 @@ impl Node {
     }
 
     fn wanted_by_a_job(&self) -> bool {
-        self.active.iter().any(|slot| {
-            let job = self.job(*slot);
+        self.index.all(Mark::Active).any(|slot| {
+            let job = self.job(slot);
             let life = match &job.life {
                 Life::Due => job.heir_of.is_none(),
                 Life::Wanted(_) | Life::Granted(_) | Life::Ending(_) => true,
@@ -129,49 +130,49 @@ impl Node {
     /// and that end is on record.
     fn may_reconcile(&self) -> bool {
         let open = |job: &Job| !job.holds.lock && matches!(job.life, Life::Running(_) | Life::Ending(_));
-        !self.leases() || !self.active.iter().any(|slot| open(self.job(*slot)))
+        !self.leases() || !self.index.all(Mark::Active).any(|slot| open(self.job(slot)))
     }
 
     fn reconcile(&self) -> Question {
-        let locks = self.active_where(|job| job.holds.lock && job.needs_lock());
-        let watches = self.active_where(|job| job.holds.watch && job.needs_watch());
+        let locks = self.those(Mark::Lock, Job::needs_lock);
+        let watches = self.those(Mark::Watch, Job::needs_watch);
         Question::Reconcile { locks, watches }
     }
 
     /// Every lock held, with its run's epoch (0: none yet).
     fn held_runs(&self) -> Vec<(Slot, i64)> {
-        let held = self.active.iter().filter(|slot| self.job(**slot).holds.lock);
-        held.map(|slot| (*slot, self.job(*slot).going().map_or(0, |going| going.run.epoch))).collect()
+        let epoch = |slot| self.job(slot).going().map_or(0, |going| going.run.epoch);
+        self.index.all(Mark::Lock).map(|slot| (slot, epoch(slot))).collect()
     }
 
     fn let_go(&self) -> Option<Question> {
-        let locks = self.active_where(|job| job.holds.lock && !job.needs_lock());
+        let locks: Vec<Slot> = self.index.all(Mark::LockToSpare).collect();
         if !locks.is_empty() {
             return Some(Question::Unlock(locks));
         }
-        let watches = self.active_where(|job| job.holds.watch && !job.needs_watch());
+        let watches: Vec<Slot> = self.index.all(Mark::WatchToSpare).collect();
         (!watches.is_empty()).then_some(Question::UnlockWatches(watches))
     }
 
     fn settle_or_start(&self, now: Mono) -> Option<Question> {
         let mut starts = Vec::new();
-        for slot in &self.active {
-            let Life::Granted(Grant { intent: Some(intent), alone, retry_at, .. }) = &self.job(*slot).life else {
+        for slot in self.index.all(Mark::Granted) {
+            let Life::Granted(Grant { intent: Some(intent), alone, retry_at, .. }) = &self.job(slot).life else {
                 continue;
             };
             if *retry_at > now {
                 continue;
             }
             if let Some(lost) = intent.lost {
-                return Some(Question::Settle { slot: *slot, epoch: lost.epoch, died: lost.died });
+                return Some(Question::Settle { slot, epoch: lost.epoch, died: lost.died });
             }
             match intent.wish {
-                Wish::PassOver(skip) => return Some(Question::PassOver { slot: *slot, seen: intent.seen, skip }),
+                Wish::PassOver(skip) => return Some(Question::PassOver { slot, seen: intent.seen, skip }),
                 // What was to be recorded is; the next look lets go.
-                Wish::Record => return Some(Question::Look(vec![*slot])),
+                Wish::Record => return Some(Question::Look(vec![slot])),
                 Wish::Occurrence(_) | Wish::ByHand | Wish::Requested(_) | Wish::FollowUp | Wish::Continuous => {}
             }
-            let start = self.start_of(*slot, intent);
+            let start = self.start_of(slot, intent);
             if *alone {
                 return Some(Question::Start { starts: vec![start], alone: true });
             }
@@ -183,11 +184,13 @@ impl Node {
     /// Never at rest, and never while a lock is held: a visit is made for runs, and this can wait. But for a continuous body it
     /// would wait for ever: its run counts as a visit.
     fn prune(&self, now: Mono) -> Option<Question> {
-        let continuous = |job: &Job| job.is_continuous() && job.going().is_some();
-        let runs = self.active.iter().any(|slot| continuous(self.job(*slot)));
-        let busy = self.active.iter().any(|slot| self.job(*slot).holds.lock && !continuous(self.job(*slot)));
-        (now >= self.prune_at && (self.session.visited || runs) && !busy && !self.shutting_down())
-            .then_some(Question::Prune)
+        if now < self.prune_at || self.shutting_down() {
+            return None;
+        }
+        let continuous = |slot: Slot| self.job(slot).is_continuous() && self.job(slot).going().is_some();
+        let runs = self.index.all(Mark::Running).any(continuous);
+        let busy = !self.index.all(Mark::Lock).all(continuous);
+        ((self.session.visited || runs) && !busy).then_some(Question::Prune)
     }
 
     /// Looks, locks, watches.
@@ -204,8 +207,9 @@ impl Node {
         if !locks.is_empty() {
             return Some(Question::TryLocks(locks));
         }
-        let watches = self.active_where(
-            |job| matches!(&job.life, Life::Contended(c) if !job.holds.watch && !c.outside && c.again_at <= now),
+        let watches = self.those(
+            Mark::Watching,
+            |job| matches!(&job.life, Life::Contended(c) if !job.holds.watch && c.again_at <= now),
         );
         (!watches.is_empty()).then_some(Question::TryWatches(watches))
     }
@@ -213,9 +217,7 @@ impl Node {
     /// A wish that waited for room is old: by now another occurrence may be the current one.
     fn look_again_at_what_waited(&mut self, now: Mono) {
         if self.room() > 0 && !self.settings.rowless {
-            for slot in
-                self.active_where(|job| matches!(job.life, Life::Wanted(_)) && now - job.looked_at >= WISH_HOLDS_FOR)
-            {
+            for slot in self.those(Mark::Wanted, |job| now - job.looked_at >= WISH_HOLDS_FOR) {
                 self.live(slot, Life::Due);
             }
         }
@@ -223,7 +225,7 @@ impl Node {
 
     /// How many more bodies may run at once.
     pub(super) fn room(&self) -> usize {
-        let taken = self.active.iter().filter(|slot| self.job(**slot).needs_lock()).count();
+        let taken: usize = [Mark::Granted, Mark::Running, Mark::Ending].map(|life| self.index.count(life)).iter().sum();
         self.settings.runs_max.saturating_sub(taken)
     }
 
@@ -232,11 +234,10 @@ impl Node {
         if self.out_of_locks_until.is_some_and(|until| until > now) {
             return Vec::new();
         }
-        let mut locks = self.active_where(|job| match &job.life {
-            Life::Wanted(Intent { .. }) => true,
-            Life::Contended(contention) => job.holds.watch && contention.again_at <= now,
-            Life::Resting | Life::Due | Life::Granted(_) | Life::Running(_) | Life::Ending(_) => false,
-        });
+        let watched = self
+            .those(Mark::Watch, |job| matches!(&job.life, Life::Contended(contention) if contention.again_at <= now));
+        let mut locks: Vec<Slot> = self.index.all(Mark::Wanted).chain(watched).collect();
+        locks.sort_unstable();
         locks.retain(|slot| !self.job(*slot).holds.lock && !self.group_busy(*slot));
         locks.truncate(self.room());
         locks
@@ -244,8 +245,8 @@ impl Node {
 
     /// Nothing at rest: with nothing due within the linger the session is let go.
     fn close_if_at_rest(&mut self, now: Now) {
-        let busy = self.active.iter().any(|slot| {
-            let job = self.job(*slot);
+        let busy = self.index.all(Mark::Active).any(|slot| {
+            let job = self.job(slot);
             let rests =
                 matches!(job.life, Life::Resting) && job.holds == Default::default() && job.permit != Permit::Asking;
             let waits_to_inherit = matches!(job.life, Life::Due) && job.heir_of.is_some();
@@ -256,7 +257,7 @@ impl Node {
         if busy || now.mono < self.session.stay_until || (self.settings.resident && !self.shutting_down()) {
             return;
         }
-        let soon = self.calendar.first().and_then(|(at, _)| self.clock.until(now, *at));
+        let soon = self.index.next_of_calendar().and_then(|(at, _)| self.clock.until(now, at));
         if soon.is_some_and(|wait| wait <= self.settings.linger) && !self.shutting_down() {
             return;
         }
@@ -267,7 +268,7 @@ impl Node {
 
     pub(super) fn finish_if_done(&mut self) {
         let done = self.shutting_down()
-            && self.active.iter().all(|slot| matches!(self.job(*slot).life, Life::Resting | Life::Due));
+            && self.index.all(Mark::Active).all(|slot| matches!(self.job(slot).life, Life::Resting | Life::Due));
         if done && !self.finished {
             self.finished = true;
             self.act(Action::Finish);

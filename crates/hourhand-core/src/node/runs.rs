@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
+use super::index::Mark;
 use super::life::{Contention, Going, Grant, Intent, Life, Lost, Permit, Stop, Wish};
 use super::{Node, Now};
 use crate::backoff::spread;
@@ -66,7 +67,7 @@ impl Node {
             Life::Contended(_) => None,
             // Nobody wants it any more (a shutdown came in between): it is let go.
             Life::Resting | Life::Due | Life::Granted(_) | Life::Running(_) | Life::Ending(_) => {
-                return self.refresh_active(slot);
+                return;
             }
         };
         self.live(slot, Life::Granted(Grant::new(intent)));
@@ -77,7 +78,7 @@ impl Node {
         let maintain = self.wants_maintenance(now, slot);
         let rowless = self.settings.rowless;
         let grouped = self.job(slot).definition.group.is_some();
-        match &mut self.job_mut(slot).life {
+        match self.job(slot).life {
             Life::Wanted(_) if rowless => self.lock_taken(slot),
             Life::Wanted(Intent { wish: Wish::ByHand, .. }) => self.refused_by_hand(now, slot),
             Life::Wanted(Intent { wish: Wish::Requested(_), .. }) if !grouped => self.request_refused(now, slot),
@@ -88,8 +89,8 @@ impl Node {
                 self.live(slot, Life::Contended(Contention { again_at, outside, maintain: false }));
             }
             Life::Contended(contention) if watching => {
-                contention.again_at = now.mono + Duration::from_secs(1);
-                contention.maintain = maintain;
+                let again_at = now.mono + Duration::from_secs(1);
+                self.job_mut(slot).life = Life::Contended(Contention { again_at, maintain, ..contention });
             }
             Life::Contended(_) | Life::Resting | Life::Due | Life::Granted(_) | Life::Running(_) | Life::Ending(_) => {}
         }
@@ -115,14 +116,14 @@ impl Node {
         for (slot, granted) in answers {
             let outside_at = self.outside_at(now.mono);
             let maintain = self.wants_maintenance(now, slot);
-            let job = self.job_mut(slot);
-            job.holds.watch = granted == Some(true);
+            let mut job = self.job_mut(slot);
+            let watches = granted == Some(true);
+            job.holds.watch = watches;
             if let Life::Contended(contention) = &mut job.life {
-                contention.again_at = if job.holds.watch { now.mono + Duration::from_secs(1) } else { outside_at };
-                contention.outside = !job.holds.watch;
-                contention.maintain = maintain && contention.outside;
+                contention.again_at = if watches { now.mono + Duration::from_secs(1) } else { outside_at };
+                contention.outside = !watches;
+                contention.maintain = maintain && !watches;
             }
-            self.refresh_active(slot);
         }
     }
 
@@ -278,7 +279,7 @@ impl Node {
             return self.drop_session(now, now.mono, why);
         }
         // While an end is refused all is not well, whatever a ping says: the two would take turns at saying so.
-        if !self.active.iter().any(|slot| matches!(self.job(*slot).life, Life::Ending(_))) {
+        if !self.index.any(Mark::Ending) {
             self.served(now);
         }
         for (slot, epoch) in asked {
@@ -296,7 +297,8 @@ impl Node {
             StopReason::Shutdown | StopReason::TimedOut | StopReason::Cancelled => own_grace,
         };
         let abort_at = now.mono + grace;
-        let Life::Running(going) = &mut self.job_mut(slot).life else { return };
+        let mut job = self.job_mut(slot);
+        let Life::Running(going) = &mut job.life else { return };
         let epoch = going.run.epoch;
         match &mut going.stop {
             Some(stop) => {
@@ -307,6 +309,7 @@ impl Node {
             }
             None => {
                 going.stop = Some(Stop { reason, abort_at, aborted: false });
+                drop(job);
                 self.act(Action::StopBody { slot, epoch, reason });
             }
         }
@@ -334,8 +337,8 @@ impl Node {
 
     /// When the runs under way are told to stop, after a shutdown began at `since`.
     pub(super) fn drain_until(&self, since: Mono) -> Mono {
-        let graces = self.active.iter().filter(|slot| self.job(**slot).going().is_some());
-        let longest = graces.map(|slot| self.job(*slot).definition.stop_grace).max().unwrap_or(SignedDuration::ZERO);
+        let graces = self.index.all(Mark::Running).map(|slot| self.job(slot).definition.stop_grace);
+        let longest = graces.max().unwrap_or(SignedDuration::ZERO);
         let longest = Duration::try_from(longest).unwrap_or(Duration::ZERO);
         // What is left after stopping is for recording.
         let reserve = self.settings.shutdown_grace / 10;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::life::{Contention, Holds, Life};
+use super::index::Mark;
+use super::life::{Contention, Going, Holds, Life};
 use super::{Node, Now};
 use crate::backoff::{reconnect_wait, spread};
 use crate::claim::{Claim, ClaimEvent};
@@ -166,12 +167,12 @@ impl Node {
     /// Closes a session that was given up, once no body runs any more under what were its locks.
     pub(super) fn leave(&mut self, now: Now) {
         let State::Leaving { until, retry_at } = self.session.state else { return };
-        let mut bodies = self.active.iter().filter_map(|slot| self.job(*slot).going());
         // Woken late (the process was frozen) it has to end them first.
-        let untold = bodies.clone().any(|going| going.stop.is_none_or(|stop| !stop.aborted));
+        let told = |going: &Going| going.stop.is_some_and(|stop| stop.aborted);
+        let untold = self.index.all(Mark::Running).any(|slot| !self.job(slot).going().is_some_and(told));
         if untold && now.mono >= until {
             self.session.state = State::Leaving { until: now.mono + ABORT_TAKES, retry_at };
-        } else if bodies.next().is_none() || now.mono >= until {
+        } else if !self.index.any(Mark::Running) || now.mono >= until {
             self.session.state = State::Closed { retry_at };
             self.act(Action::Close);
         }
@@ -180,7 +181,7 @@ impl Node {
     /// Lock lost: stops the bodies, unlocks nothing. True: there are such bodies.
     pub(super) fn nothing_held(&mut self, now: Now, why: &str) -> bool {
         let mut bodies_told = false;
-        for slot in self.active.clone() {
+        for slot in self.index.all(Mark::Active).collect::<Vec<_>>() {
             self.job_mut(slot).stand_up = None;
             let held = std::mem::take(&mut self.job_mut(slot).holds);
             let lost = self.job(slot).going().filter(|_| held.lock).map(|going| going.run.epoch);
@@ -220,7 +221,7 @@ impl Node {
         for standing in std::mem::take(&mut self.orders) {
             self.act(Action::AnswerOrder(standing.ticket, Err(trouble.clone())));
         }
-        for slot in self.active_where(|job| !job.tickets.is_empty()) {
+        for slot in self.index.all(Mark::AskedFor).collect::<Vec<_>>() {
             self.answer_tickets(slot, &TriggerAnswer::Unreachable(trouble.clone()));
             self.wish_no_more(slot);
         }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::life::{Contention, Ending, Going, Grant, Life, Stop};
+use super::index::Mark;
+use super::life::{Contention, Ending, Going, Life};
 use super::session::State;
 use super::{Node, Now};
 use crate::claim::{Claim, ClaimEvent};
@@ -18,13 +19,26 @@ impl Node {
         self.trust(now);
         self.leave(now);
         self.wake_the_due(now);
-        self.warn_of_what_takes_long(now);
-        self.stop_what_takes_too_long(now);
-        self.give_up_recording(now.mono);
+        self.stop_at_shutdown(now);
+        for slot in self.index.past_deadline(now.mono) {
+            self.deadline_passed(now, slot);
+        }
         self.leave_watching_to_others(now.mono);
         self.leave_group_watches(now.mono);
-        self.look_again_outside(now.mono);
         self.end_of_shutdown(now);
+    }
+
+    fn deadline_passed(&mut self, now: Now, slot: Slot) {
+        match &self.job(slot).life {
+            Life::Running(_) => {
+                self.warn_of_what_takes_long(now, slot);
+                self.stop_what_takes_too_long(now, slot);
+            }
+            Life::Ending(_) => self.give_up_recording(slot),
+            // Those who wait without the watch look again after their while.
+            Life::Contended(_) => self.live(slot, Life::Due),
+            Life::Resting | Life::Due | Life::Wanted(_) | Life::Granted(_) => {}
+        }
     }
 
     /// Ends a claim whose deadline is past.
@@ -48,7 +62,7 @@ impl Node {
     /// Moves what is due from the calendar into the active set.
     fn wake_the_due(&mut self, now: Now) {
         let Some(server) = self.clock.estimate(now) else { return };
-        while let Some((at, slot)) = self.calendar.first().copied() {
+        while let Some((at, slot)) = self.index.next_of_calendar() {
             if at > server {
                 break;
             }
@@ -57,45 +71,43 @@ impl Node {
         }
     }
 
-    fn stop_what_takes_too_long(&mut self, now: Now) {
-        let drained = self.shutdown_since.is_some_and(|since| now.mono >= self.drain_until(since));
-        for slot in self.active_where(|job| job.going().is_some()) {
-            let Some(going) = self.job(slot).going() else { continue };
-            let (epoch, stop) = (going.run.epoch, going.stop);
-            let late = going.times_out_at.is_some_and(|at| now.mono >= at);
-            match stop {
-                None if drained => self.stop(now, slot, StopReason::Shutdown),
-                None if late => self.stop(now, slot, StopReason::TimedOut),
-                None => {}
-                Some(stop) if !stop.aborted && now.mono >= stop.abort_at => {
-                    self.mark_aborted(slot);
-                    self.act(Action::AbortBody { slot, epoch });
-                }
-                Some(stop) if stop.aborted && now.mono >= self.abandons_at(slot, stop) => {
-                    self.abandon(now, slot, epoch)
-                }
-                Some(_) => {}
+    /// Whoever shuts down has told all bodies in time.
+    fn stop_at_shutdown(&mut self, now: Now) {
+        if self.shutdown_since.is_some_and(|since| now.mono >= self.drain_until(since)) {
+            for slot in self.those(Mark::Running, |job| job.going().is_some_and(|going| going.stop.is_none())) {
+                self.stop(now, slot, StopReason::Shutdown);
             }
         }
     }
 
-    /// One word about each run that takes longer than it should.
-    fn warn_of_what_takes_long(&mut self, now: Now) {
-        for slot in
-            self.active_where(|job| job.going().is_some_and(|going| going.warn_at.is_some_and(|at| at <= now.mono)))
-        {
-            let after = self.job(slot).definition.warn_after.unwrap_or_default();
-            let Life::Running(going) = &mut self.job_mut(slot).life else { continue };
-            going.warn_at = None;
-            let epoch = going.run.epoch;
-            self.say(Notice::RunTakesLong { slot, epoch, after });
+    fn stop_what_takes_too_long(&mut self, now: Now, slot: Slot) {
+        let Some(going) = self.job(slot).going() else { return };
+        let (epoch, stop) = (going.run.epoch, going.stop);
+        let late = going.times_out_at.is_some_and(|at| now.mono >= at);
+        match stop {
+            None if late => self.stop(now, slot, StopReason::TimedOut),
+            None => {}
+            Some(stop) if !stop.aborted && now.mono >= stop.abort_at => {
+                self.mark_aborted(slot);
+                self.act(Action::AbortBody { slot, epoch });
+            }
+            Some(stop) if stop.aborted && now.mono >= self.job(slot).abandons_at(stop) => {
+                self.abandon(now, slot, epoch)
+            }
+            Some(_) => {}
         }
     }
 
-    /// When the lock of a body that was told to stop is let go, whether it has or not.
-    fn abandons_at(&self, slot: Slot, stop: Stop) -> Mono {
-        let after = Duration::try_from(self.job(slot).definition.abandon_after).unwrap_or(Duration::ZERO);
-        stop.abort_at + after
+    /// One word about a run that takes longer than it should.
+    fn warn_of_what_takes_long(&mut self, now: Now, slot: Slot) {
+        let mut job = self.job_mut(slot);
+        let after = job.definition.warn_after.unwrap_or_default();
+        let Life::Running(going) = &mut job.life else { return };
+        let epoch = going.run.epoch;
+        if going.warn_at.take_if(|at| *at <= now.mono).is_some() {
+            drop(job);
+            self.say(Notice::RunTakesLong { slot, epoch, after });
+        }
     }
 
     fn mark_aborted(&mut self, slot: Slot) {
@@ -119,19 +131,9 @@ impl Node {
         if self.room() > 0 {
             return;
         }
-        for slot in self.active_where(|job| job.needs_watch()) {
+        for slot in self.index.all(Mark::Watching).collect::<Vec<_>>() {
             let again_at = self.outside_at(now);
             self.live(slot, Life::Contended(Contention { again_at, outside: true, maintain: false }));
-        }
-    }
-
-    /// Those who wait without the watch look again after their while.
-    fn look_again_outside(&mut self, now: Mono) {
-        let ready = self.active_where(|job| {
-            job.waits_outside() && matches!(&job.life, Life::Contended(contention) if contention.again_at <= now)
-        });
-        for slot in ready {
-            self.live(slot, Life::Due);
         }
     }
 
@@ -139,7 +141,7 @@ impl Node {
     fn end_of_shutdown(&mut self, now: Now) {
         let Some(since) = self.shutdown_since else { return };
         if now.mono >= since + self.settings.shutdown_grace && !self.finished {
-            for slot in self.active.clone() {
+            for slot in self.index.all(Mark::Active).collect::<Vec<_>>() {
                 let trouble = self.session.trouble.clone();
                 match &self.job(slot).life {
                     Life::Ending(Ending { epoch, .. }) => {
@@ -157,7 +159,7 @@ impl Node {
 
     /// How long the node may sleep, if nothing happens.
     pub fn wakes_in(&self, now: Now) -> Duration {
-        let calendar = self.calendar.first().and_then(|(at, _)| self.clock.until(now, *at));
+        let calendar = self.index.next_of_calendar().and_then(|(at, _)| self.clock.until(now, at));
         let session = match self.session.state {
             State::Closed { retry_at } => Some(retry_at),
             State::Opening => None,
@@ -169,30 +171,10 @@ impl Node {
         let [proves, trusts] = self.claim.wakes_at();
         let stay = matches!(self.session.state, State::Open { .. }).then_some(self.session.stay_until);
         let own = [session, stay, proves, trusts, shutdown, drain, self.out_of_locks_until];
-        let jobs = self.active.iter().flat_map(|slot| self.job_wakes_at(*slot));
         // Each on its own: what is past already and waits for something else must not hide what lies ahead.
-        let ahead = own.into_iter().chain(jobs).flatten().filter(|at| *at > now.mono).map(|at| at - now.mono);
+        let ahead = own.into_iter().flatten().filter(|at| *at > now.mono);
+        let jobs = [self.index.next_alarm(now.mono), self.index.next_deadline()].into_iter().flatten();
+        let ahead = ahead.chain(jobs).map(|at| at - now.mono);
         ahead.chain(calendar).min().unwrap_or(SLEEP_MAX).min(SLEEP_MAX)
-    }
-
-    fn job_wakes_at(&self, slot: Slot) -> [Option<Mono>; 7] {
-        let job = self.job(slot);
-        let (life, gives_up) = match &job.life {
-            Life::Resting | Life::Due | Life::Wanted(_) => (None, None),
-            Life::Granted(Grant { retry_at, .. }) => (Some(*retry_at), None),
-            Life::Running(going) => match going.stop {
-                Some(stop) if stop.aborted => (Some(self.abandons_at(slot, stop)), None),
-                Some(stop) => (Some(stop.abort_at), None),
-                None => (going.times_out_at, None),
-            },
-            Life::Ending(ending) => (Some(ending.retry_at), Some(ending.since + self.spans.ttl)),
-            Life::Contended(contention) => (Some(contention.again_at), None),
-        };
-        let tickets = (!job.tickets.is_empty()).then_some(job.look_at);
-        let unrecorded = job.unrecorded.as_ref().map(|ending| ending.retry_at);
-        let warns = job.going().and_then(|going| going.warn_at);
-        let late = job.waiting.filter(|waiting| !waiting.told).map(|waiting| waiting.late_at);
-        let inherits = job.heir_of.as_ref().map(|heir_of| heir_of.retry_at);
-        [life, gives_up, tickets, unrecorded, warns, late, inherits]
     }
 }
