@@ -1,10 +1,9 @@
 //! The only room that writes to standard output: JSON for programs, tables for people.
 //!
 //! With `--json` exactly one JSON value goes there (one a line for streams) and nothing else; whatever is said to people besides
-//! goes to standard error. Names, errors and outputs of jobs are strangers' text: [`plain`] keeps what could steer a terminal out.
+//! goes to standard error. Names, errors and outputs of jobs are strangers' text: [`hourhand_core::plain`] keeps what could steer a terminal out.
 
 mod json;
-pub(crate) mod plain;
 pub(crate) mod table;
 pub(crate) mod when;
 

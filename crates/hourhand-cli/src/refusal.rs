@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anstream::eprintln;
 
-use crate::output::plain::block;
 use crate::secret;
+use hourhand_core::plain::block;
 
 /// The command line or the configuration is wrong.
 const WRONG: u8 = 2;

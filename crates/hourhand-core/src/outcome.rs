@@ -48,6 +48,9 @@ impl Outcome {
     }
 }
 
+/// What stands in history as the outcome of an entry: each [`Outcome`]'s word, and that of occurrences which were passed over.
+pub const IN_HISTORY: [&str; 7] = ["succeeded", "failed", "panicked", "timed_out", "cancelled", "lost", "skipped"];
+
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

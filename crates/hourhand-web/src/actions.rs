@@ -3,23 +3,21 @@
 //! What is said travels as a word of ours and a number, never as text: a link can't put words into the page's mouth.
 
 use axum::Router;
-use axum::extract::{Form, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use hourhand::{Asked, Backfill, Eviction, Forgetting};
-use jiff::civil::DateTime;
+use hourhand_core::instant;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
+use crate::app::App;
+use crate::asked::Form;
 use crate::ctx::Ctx;
-use crate::dashboard::App;
 use crate::fail::Fail;
-
-/// A longer reason is cut by nobody: it is refused.
-const REASON_MAX: usize = 500;
 
 /// All forms, with what each of them may have.
 #[derive(Debug, Default, Deserialize)]
@@ -68,8 +66,8 @@ async fn trigger(State(app): State<App>, ctx: Ctx, Form(order): Form<Order>) -> 
 
 async fn backfill(State(app): State<App>, ctx: Ctx, Form(order): Form<Order>) -> Response {
     let asked = async {
-        let from = instant("from", order.from.as_deref())?;
-        let until = instant("until", order.until.as_deref())?;
+        let from = at("from", order.from.as_deref())?;
+        let until = at("until", order.until.as_deref())?;
         let page = ctx.job(&order.job);
         Ok(match app.operator_of(&ctx).backfill(&order.job, from, until).await? {
             Backfill::Accepted { runs } => Done("backfill", i64::try_from(runs).ok(), page),
@@ -83,9 +81,6 @@ async fn pause(State(app): State<App>, ctx: Ctx, Form(order): Form<Order>) -> Re
     let paused = async {
         let until = until(&app, &order).await?;
         let reason = order.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
-        if reason.is_some_and(|reason| reason.chars().count() > REASON_MAX) {
-            return Err(Fail::Asked(format!("the reason is longer than {REASON_MAX} characters")));
-        }
         let running = app.operator_of(&ctx).pause(&order.job, until, reason).await?;
         let word = if running.is_some() { "paused_running" } else { "paused" };
         Ok(Done(word, running, ctx.job(&order.job)))
@@ -111,7 +106,7 @@ async fn cancel(State(app): State<App>, ctx: Ctx, Form(order): Form<Order>) -> R
 
 async fn window(State(app): State<App>, ctx: Ctx, Form(order): Form<Order>) -> Response {
     let moved = async {
-        let from = instant("from", order.from.as_deref())?;
+        let from = at("from", order.from.as_deref())?;
         app.operator_of(&ctx).set_window(&order.job, from).await?;
         Ok(Done("window", None, ctx.job(&order.job)))
     };
@@ -134,8 +129,8 @@ async fn forget(State(app): State<App>, ctx: Ctx, Form(order): Form<Order>) -> R
     let forgotten = async {
         match app.operator_of(&ctx).forget(&order.job).await? {
             Forgetting::Forgotten => Ok(Done("forgotten", None, ctx.to(""))),
-            Forgetting::Refused(reason) => Err(Fail::Asked(format!("job {:?} stays: {reason}", order.job))),
-            other => Err(Fail::Asked(format!("job {:?} stays: {other:?}", order.job))),
+            Forgetting::Refused(reason) => Err(Fail::Conflict(format!("job {:?} stays: {reason}", order.job))),
+            other => Err(Fail::Conflict(format!("job {:?} stays: {other:?}", order.job))),
         }
     };
     answer(&app, &ctx, forgotten.await)
@@ -150,7 +145,7 @@ fn answer(app: &App, ctx: &Ctx, done: Result<Done, Fail>) -> Response {
             let run = run.map(|run| format!("&of={run}")).unwrap_or_default();
             (StatusCode::SEE_OTHER, [(LOCATION, format!("{page}{sign}said={word}{run}"))]).into_response()
         }
-        Err(fail) => ctx.show(Err::<crate::pages::Nothing, _>(fail)),
+        Err(fail) => ctx.refuse(fail),
     }
 }
 
@@ -170,15 +165,9 @@ fn length(order: &Order) -> Result<Option<SignedDuration>, Fail> {
 }
 
 /// An instant as programs write it, or as the field of a form does, which means UTC.
-pub(crate) fn instant(name: &str, text: Option<&str>) -> Result<Timestamp, Fail> {
-    let text = text.map(str::trim).unwrap_or_default();
-    let read = text.parse::<Timestamp>().ok().or_else(|| {
-        let civil: DateTime = text.parse().ok()?;
-        Some(civil.to_zoned_datetime(TimeZone::UTC).ok()?.timestamp())
-    });
-    read.ok_or_else(|| {
-        Fail::Asked(format!("{name}: {text:?} is no instant: write 2026-11-30T18:00 (in UTC), or with a Z"))
-    })
+fn at(name: &str, text: Option<&str>) -> Result<Timestamp, Fail> {
+    let read = instant::read(text.unwrap_or_default(), &TimeZone::UTC, Timestamp::now());
+    read.map_err(|why| Fail::Asked(format!("{name}: {why} (in UTC)")))
 }
 
 /// What the page before has to say: the word and the number of the query, in our own words.
@@ -219,9 +208,9 @@ mod tests {
     fn instants_are_read_as_forms_and_programs_write_them() {
         let noon: Timestamp = "2026-11-30T12:00:00Z".parse().unwrap();
         for text in ["2026-11-30T12:00", "2026-11-30T12:00:00", "2026-11-30T12:00:00Z", "2026-11-30T13:00:00+01:00"] {
-            assert_eq!(instant("from", Some(text)).ok(), Some(noon), "{text}");
+            assert_eq!(at("from", Some(text)).ok(), Some(noon), "{text}");
         }
-        assert!(instant("from", Some("noon")).is_err() && instant("from", None).is_err());
+        assert!(at("from", Some("noon")).is_err() && at("from", None).is_err());
     }
 
     #[test]

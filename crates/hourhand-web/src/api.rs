@@ -1,17 +1,24 @@
 //! The JSON API: what the command prints with `--json`, over HTTP, with the same fields.
 //!
-//! One table says what there is. The router is made from it, and so is the OpenAPI document: what is not described does not exist.
+//! One table says what there is and what it takes. The router is made from it, the check of what is asked, and the OpenAPI document: what
+//! is not described does not exist. Whatever goes wrong is said in JSON: `error` in words, and `answer` where there is a word for it.
 
 mod act;
+mod given;
 mod openapi;
 mod see;
 
 use axum::Router;
+use axum::extract::Request;
+use axum::http::{StatusCode, Uri};
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
+use hourhand_core::outcome::IN_HISTORY;
 
+use crate::app::App;
 use crate::ctx::Ctx;
-use crate::dashboard::App;
-use crate::fail::Fail;
+use crate::fail::{Fail, refusal};
 
 /// Something that can be asked for.
 pub(crate) struct Endpoint {
@@ -38,7 +45,10 @@ pub(crate) struct Parameter {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Text,
-    Number,
+    OneOf(&'static [&'static str]),
+    /// From this one to that one, both included.
+    Number(i64, i64),
+    /// As the command reads it; what has no zone is UTC.
     Instant,
     Flag,
 }
@@ -53,21 +63,23 @@ const fn may(name: &'static str, kind: Kind, what: &'static str) -> Parameter {
 
 const JOB: Parameter = must("job", Kind::Text, "the job");
 const ANY_JOB: Parameter = may("job", Kind::Text, "this job only");
-const BEFORE: Parameter = may("before", Kind::Number, "the page after the entry with this id");
-const LIMIT: Parameter = may("limit", Kind::Number, "how many at most: 50, and no more than 1000");
+const ANY: Kind = Kind::Number(i64::MIN, i64::MAX);
+const BEFORE: Parameter = may("before", ANY, "the page after the entry with this id");
+const LIMIT: Parameter = may("limit", Kind::Number(1, 1000), "how many at most; 50 if it is not said");
 
 const HISTORY: [Parameter; 6] = [
     ANY_JOB,
-    may("outcome", Kind::Text, "only those that ended so"),
+    may("outcome", Kind::OneOf(&IN_HISTORY), "only those that ended so"),
     may("since", Kind::Instant, "only those that ended then or later"),
-    may("epoch", Kind::Number, "this run only, with its output"),
+    may("epoch", ANY, "this run only, with its output"),
     BEFORE,
     LIMIT,
 ];
 const AUDIT: [Parameter; 3] = [ANY_JOB, BEFORE, LIMIT];
-const NEXT: [Parameter; 2] = [JOB, may("n", Kind::Number, "how many: 5, and no more than 1000")];
+const NEXT: [Parameter; 2] = [JOB, may("n", Kind::Number(1, 1000), "how many; 5 if it is not said")];
 const NAMES: [Parameter; 1] = [may("names", Kind::Text, "guesses at names of locks, by commas")];
-const TRIGGER: [Parameter; 2] = [JOB, may("expires", Kind::Number, "seconds after which it is void")];
+const TRIGGER: [Parameter; 2] =
+    [JOB, may("expires", Kind::Number(1, u32::MAX as i64), "seconds after which it is void")];
 const BACKFILL: [Parameter; 3] = [
     JOB,
     must("from", Kind::Instant, "the first instant of the span"),
@@ -79,7 +91,7 @@ const PAUSE: [Parameter; 3] = [
     may("reason", Kind::Text, "why, for whoever looks"),
 ];
 const RESUME: [Parameter; 2] = [JOB, may("catch_up", Kind::Flag, "run what came due meanwhile")];
-const CANCEL: [Parameter; 2] = [JOB, may("epoch", Kind::Number, "this run and no other")];
+const CANCEL: [Parameter; 2] = [JOB, may("epoch", ANY, "this run and no other")];
 const WINDOW: [Parameter; 2] = [JOB, must("from", Kind::Instant, "where the next window begins")];
 
 /// All there is.
@@ -127,6 +139,14 @@ impl Endpoint {
 /// `api/…`
 pub(crate) fn routes() -> Router<App> {
     let router = Router::new().route("/openapi.json", get(openapi::show));
-    let router = ENDPOINTS.iter().fold(router, |router, endpoint| router.route(endpoint.path, (endpoint.handler)()));
+    let router = ENDPOINTS.iter().fold(router, |router, endpoint| {
+        let checked = from_fn(move |request: Request, next: Next| given::check(endpoint, request, next));
+        router.route(endpoint.path, (endpoint.handler)().layer(checked))
+    });
     router.fallback(async |ctx: Ctx| Fail::NotFound(format!("no such endpoint: see {}", ctx.to("api/openapi.json"))))
+}
+
+/// What is there, but not by this method; which ones it has stands in a header.
+pub(crate) async fn not_this_way(uri: Uri) -> Response {
+    refusal(&uri, StatusCode::METHOD_NOT_ALLOWED, "what only shows something is asked for by GET, what acts by POST")
 }

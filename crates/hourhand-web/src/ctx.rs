@@ -19,6 +19,11 @@ pub(crate) struct Ctx {
 }
 
 impl Ctx {
+    /// Those of a request that has passed the door.
+    pub(crate) fn of(request: &Parts) -> Ctx {
+        request.extensions.get().cloned().unwrap_or_default()
+    }
+
     /// The address of a page of ours.
     pub(crate) fn to(&self, path: &str) -> String {
         format!("{}/{path}", self.prefix)
@@ -36,7 +41,7 @@ impl Ctx {
 
     /// The page of a job.
     pub(crate) fn job(&self, name: &str) -> String {
-        self.with("job", &[("name", name)])
+        self.with("job", &[("job", name)])
     }
 
     /// The page of a run.
@@ -54,7 +59,7 @@ impl<S: Sync> FromRequestParts<S> for Ctx {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Ctx, Infallible> {
-        Ok(parts.extensions.get().cloned().unwrap_or_default())
+        Ok(Ctx::of(parts))
     }
 }
 
@@ -93,7 +98,7 @@ mod tests {
     #[test]
     fn names_in_addresses_are_encoded_whole() {
         let ctx = Ctx { prefix: "/p".to_owned(), ..Ctx::default() };
-        assert_eq!(ctx.job("../a b&c=ü"), "/p/job?name=..%2Fa%20b%26c%3D%C3%BC");
+        assert_eq!(ctx.job("../a b&c=ü"), "/p/job?job=..%2Fa%20b%26c%3D%C3%BC");
         assert_eq!(ctx.run("x", &7), "/p/run?job=x&epoch=7");
     }
 }

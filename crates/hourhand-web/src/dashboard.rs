@@ -9,16 +9,17 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::get;
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, Shared};
 use hourhand::Operator;
 
 use crate::access::{Access, Doorkeeper, Visitor};
+use crate::app::App;
 use crate::ctx::{Ctx, prefix};
-use crate::hub::Hub;
-use crate::{actions, api, assets, origin, pages};
+use crate::fail::refusal;
+use crate::hub::{Hub, Shutdown};
+use crate::{actions, api, assets, hub, origin, pages};
 
 /// Nothing inline, nothing from elsewhere, in nobody's frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -40,9 +41,6 @@ pub struct Dashboard {
     public_path: Option<String>,
     shutdown: Shutdown,
 }
-
-/// Comes true when streams have to end; none: nobody says.
-pub(crate) type Shutdown = Option<Shared<BoxFuture<'static, ()>>>;
 
 impl Dashboard {
     /// As [`router`].
@@ -70,12 +68,7 @@ impl Dashboard {
     /// The router.
     pub fn into_router(self) -> Router {
         let hub = Hub::new(self.operator.clone(), self.shutdown);
-        let app = App(Arc::new(Inner {
-            operator: self.operator,
-            doorkeeper: self.doorkeeper,
-            public_path: self.public_path,
-            hub,
-        }));
+        let app = App::new(self.operator, self.doorkeeper, self.public_path, hub);
         let routes = Router::new()
             .route("/", get(pages::overview::show))
             .route("/job", get(pages::job::show))
@@ -85,12 +78,12 @@ impl Dashboard {
             .route("/health", get(pages::health::show))
             .route("/nodes", get(pages::nodes::show))
             .route("/audit", get(pages::audit::show))
-            .route("/events", get(crate::hub::events))
+            .route("/events", get(hub::events))
             .route("/static/{name}", get(assets::show))
             .nest("/do", actions::routes())
             .nest("/api", api::routes())
             .fallback(get(pages::nothing))
-            .method_not_allowed_fallback(async || (StatusCode::METHOD_NOT_ALLOWED, "not done this way\n"));
+            .method_not_allowed_fallback(api::not_this_way);
         routes.layer(from_fn_with_state(app.clone(), enter)).with_state(app)
     }
 }
@@ -102,35 +95,6 @@ impl fmt::Debug for Dashboard {
     }
 }
 
-/// What all requests share.
-#[derive(Clone)]
-pub(crate) struct App(Arc<Inner>);
-
-struct Inner {
-    operator: Operator,
-    doorkeeper: Doorkeeper,
-    public_path: Option<String>,
-    hub: Hub,
-}
-
-impl App {
-    pub(crate) fn operator(&self) -> &Operator {
-        &self.0.operator
-    }
-
-    pub(crate) fn hub(&self) -> &Hub {
-        &self.0.hub
-    }
-
-    /// The operator in the visitor's name.
-    pub(crate) fn operator_of(&self, ctx: &Ctx) -> Operator {
-        match &ctx.visitor.name {
-            Some(name) => self.0.operator.acting_as(name),
-            None => self.0.operator.clone(),
-        }
-    }
-}
-
 /// Who is it, may they, and what all answers carry. Everything served passes here.
 async fn enter(State(app): State<App>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
@@ -139,8 +103,14 @@ async fn enter(State(app): State<App>, request: Request, next: Next) -> Response
             parts.extensions.insert(ctx);
             next.run(Request::from_parts(parts, body)).await
         }
-        Err(why) => (StatusCode::FORBIDDEN, format!("{why}\n")).into_response(),
+        Err(why) => refusal(&parts.uri, StatusCode::FORBIDDEN, why),
     };
+    guard(&mut response);
+    response
+}
+
+/// What all answers carry.
+pub(crate) fn guard(response: &mut Response) {
     let headers = response.headers_mut();
     let mut say = |name, value| {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
@@ -150,11 +120,10 @@ async fn enter(State(app): State<App>, request: Request, next: Next) -> Response
     // Not `no-referrer`: with it a form's `Origin` would be `null`, and could not be told from another site's.
     say(REFERRER_POLICY, "same-origin");
     say(CACHE_CONTROL, "no-store");
-    response
 }
 
 fn admitted(app: &App, request: &Parts) -> Result<Ctx, &'static str> {
-    let visitor = (app.0.doorkeeper)(request);
+    let visitor = app.visitor(request);
     if visitor.access == Access::Denied {
         return Err("you may not see this");
     }
@@ -168,7 +137,7 @@ fn admitted(app: &App, request: &Parts) -> Result<Ctx, &'static str> {
     }
     let ours = request.uri.path();
     let original = request.extensions.get::<OriginalUri>().map_or(ours, |original| original.0.path());
-    let prefix = app.0.public_path.clone().unwrap_or_else(|| prefix(original, ours));
+    let prefix = app.public_path().map_or_else(|| prefix(original, ours), str::to_owned);
     let said = request.uri.query().and_then(actions::said);
     Ok(Ctx { prefix, visitor, said })
 }

@@ -1,13 +1,15 @@
 //! What a visitor is told when there is nothing to show: what is wrong, and what would be right.
 
 use askama::Template;
-use axum::Json;
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use hourhand::Error;
+use hourhand_core::plain;
+use serde::Serialize;
 
 use crate::ctx::Ctx;
+use crate::markup::visible;
 
 /// Why there is nothing to show.
 #[derive(Debug)]
@@ -16,6 +18,8 @@ pub(crate) enum Fail {
     NotFound(String),
     /// What was asked for makes no sense.
     Asked(String),
+    /// It could be done, but not as things stand.
+    Conflict(String),
     /// The database does not answer, or not as it should.
     Database(Error),
 }
@@ -37,6 +41,7 @@ impl Fail {
         match self {
             Fail::NotFound(_) => StatusCode::NOT_FOUND,
             Fail::Asked(_) => StatusCode::BAD_REQUEST,
+            Fail::Conflict(_) => StatusCode::CONFLICT,
             Fail::Database(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -45,6 +50,7 @@ impl Fail {
         match self {
             Fail::NotFound(_) => "Not found",
             Fail::Asked(_) => "That makes no sense",
+            Fail::Conflict(_) => "Not done",
             Fail::Database(error) if error.is_not_migrated() => "hourhand's tables are not there",
             Fail::Database(error) if error.is_forbidden() => "The database does not allow it",
             Fail::Database(_) => "The database does not answer",
@@ -53,7 +59,7 @@ impl Fail {
 
     fn text(&self) -> String {
         match self {
-            Fail::NotFound(text) | Fail::Asked(text) => text.clone(),
+            Fail::NotFound(text) | Fail::Asked(text) | Fail::Conflict(text) => text.clone(),
             Fail::Database(error) => error.to_string(),
         }
     }
@@ -67,8 +73,34 @@ impl Fail {
 /// For programs.
 impl IntoResponse for Fail {
     fn into_response(self) -> Response {
-        (self.status(), Json(serde_json::json!({ "error": self.text() }))).into_response()
+        for_programs(self.status(), &serde_json::json!({ "error": self.text() }))
     }
+}
+
+/// JSON in which nothing steers a terminal: it is looked at with `curl`.
+pub(crate) fn for_programs<T: Serialize>(status: StatusCode, answer: &T) -> Response {
+    let kind = HeaderValue::from_static("application/json");
+    match serde_json::to_string(answer) {
+        Ok(text) => (status, [(CONTENT_TYPE, kind)], plain::json(&text).into_owned()).into_response(),
+        Err(error) => {
+            tracing::error!("an answer of the dashboard's API could not be written: {error}");
+            (StatusCode::INTERNAL_SERVER_ERROR, [(CONTENT_TYPE, kind)], r#"{"error":"not to be written"}"#)
+                .into_response()
+        }
+    }
+}
+
+/// Who is turned away at the door is told so in a line; a program in JSON, by the address it asked for.
+pub(crate) fn refusal(uri: &Uri, status: StatusCode, why: &str) -> Response {
+    if is_for_programs(uri) {
+        return for_programs(status, &serde_json::json!({ "error": why }));
+    }
+    (status, format!("{why}\n")).into_response()
+}
+
+/// Whether it is the API that was asked.
+pub(crate) fn is_for_programs(uri: &Uri) -> bool {
+    uri.path() == "/api" || uri.path().starts_with("/api/")
 }
 
 #[derive(Template)]
@@ -86,18 +118,21 @@ impl Ctx {
     pub(crate) fn show<T: Template>(&self, page: Result<T, Fail>) -> Response {
         match page {
             Ok(page) => html(StatusCode::OK, &page),
-            Err(fail) => {
-                let status = fail.status();
-                let page = Page {
-                    ctx: self.clone(),
-                    here: "",
-                    title: fail.title().to_owned(),
-                    text: fail.text(),
-                    may_pass: fail.may_pass(),
-                };
-                html(status, &page)
-            }
+            Err(fail) => self.refuse(fail),
         }
+    }
+
+    /// The page that says why there is none.
+    pub(crate) fn refuse(&self, fail: Fail) -> Response {
+        let status = fail.status();
+        let page = Page {
+            ctx: self.clone(),
+            here: "",
+            title: fail.title().to_owned(),
+            text: fail.text(),
+            may_pass: fail.may_pass(),
+        };
+        html(status, &page)
     }
 }
 
@@ -105,7 +140,7 @@ fn html<T: Template>(status: StatusCode, page: &T) -> Response {
     match page.render() {
         Ok(html) => {
             let kind = HeaderValue::from_static("text/html; charset=utf-8");
-            (status, [(CONTENT_TYPE, kind)], html).into_response()
+            (status, [(CONTENT_TYPE, kind)], visible(&html).into_owned()).into_response()
         }
         Err(error) => {
             tracing::error!("a page of the dashboard could not be rendered: {error}");

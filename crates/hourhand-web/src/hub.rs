@@ -17,14 +17,13 @@ use std::time::Duration;
 use axum::extract::{Query, State};
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::future::{BoxFuture, Shared};
 use futures_util::{FutureExt, Stream, stream};
 use hourhand::{Changes, Error, JobDetail, Operator};
 use jiff::Timestamp;
 use serde::Deserialize;
 use tokio::sync::{Notify, OnceCell, broadcast};
 use tokio::time::{Instant, sleep, sleep_until};
-
-use crate::dashboard::{App, Shutdown};
 
 /// Without a hint it is looked after this long.
 const LOOK_LISTENING: Duration = Duration::from_secs(5);
@@ -42,6 +41,9 @@ const STREAM_MAX: Duration = Duration::from_secs(15);
 const EVENTS_MAX: usize = 64;
 /// So many answers are shared at a time.
 const SHARED_MAX: usize = 1000;
+
+/// Comes true when streams have to end; none: nobody says.
+pub(crate) type Shutdown = Option<Shared<BoxFuture<'static, ()>>>;
 
 /// What has changed.
 #[derive(Clone, Debug)]
@@ -249,11 +251,10 @@ struct Viewer {
 
 /// `events`: what has changed, as it changes. An event's data is a list of job names; an empty one means all.
 pub(crate) async fn events(
-    State(app): State<App>,
+    State(hub): State<Hub>,
     Query(since): Query<Since>,
     headers: HeaderMap,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let hub = app.hub().clone();
     let changes = hub.subscribe();
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let is_behind = last.or(since.seen) != Some(hub.version());

@@ -31,6 +31,8 @@
 mod access;
 mod actions;
 mod api;
+mod app;
+mod asked;
 mod assets;
 mod chart;
 mod ctx;

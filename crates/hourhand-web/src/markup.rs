@@ -2,9 +2,11 @@
 //!
 //! Invariant: what comes from outside goes into a [`Markup`] through [`escape`] only.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
 use askama::filters::HtmlSafe;
+use hourhand_core::plain;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -41,6 +43,61 @@ pub(crate) fn escape(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// The whole page in which nothing steers the eye, whatever strangers wrote: control characters as pictures (`␛`), those that turn the
+/// direction of writing or are not seen as their numbers. Ends of lines and tabs stay. What a form has to send back as it is stands in
+/// [`value`].
+pub(crate) fn visible(html: &str) -> Cow<'_, str> {
+    let stands = |sign: char| !plain::steers(sign) || sign == '\n' || sign == '\t';
+    if html.chars().all(stands) {
+        return Cow::Borrowed(html);
+    }
+    let mut shown = String::with_capacity(html.len() + 64);
+    let mut signs = html.chars().peekable();
+    while let Some(sign) = signs.next() {
+        match sign {
+            sign if stands(sign) => shown.push(sign),
+            '\r' if signs.peek() == Some(&'\n') => {}
+            '\u{7f}' => shown.push('␡'),
+            '\0'..='\u{1f}' => shown.extend(char::from_u32(0x2400 + u32::from(sign))),
+            other => {
+                let _ = write!(shown, "⟨U+{:04X}⟩", u32::from(other));
+            }
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// What a form or the script has to get back exactly as it is: for attributes only.
+pub(crate) fn value(text: &str) -> Markup {
+    let mut exact = String::with_capacity(text.len());
+    for sign in text.chars() {
+        if plain::steers(sign) {
+            let _ = write!(exact, "&#{};", u32::from(sign));
+        } else {
+            exact.push_str(&escape(sign.encode_utf8(&mut [0; 4])));
+        }
+    }
+    Markup(exact)
+}
+
+/// What a program wrote for a terminal, without its colours: they steer nothing else, and nobody misses them here.
+pub(crate) fn without_colours(text: &str) -> Cow<'_, str> {
+    if !text.contains("\u{1b}[") {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\u{1b}[") {
+        let after = &rest[at + 2..];
+        let parameters = after.find(|sign: char| !matches!(sign, '0'..='9' | ';' | ':')).unwrap_or(after.len());
+        let is_colour = after[parameters..].starts_with('m');
+        plain.push_str(&rest[..if is_colour { at } else { at + 2 }]);
+        rest = if is_colour { &after[parameters + 1..] } else { after };
+    }
+    plain.push_str(rest);
+    Cow::Owned(plain)
 }
 
 /// An instant in UTC: `2026-11-30 18:55:12`.
@@ -161,6 +218,18 @@ mod tests {
         assert!(when(&at).to_string().contains("datetime=\"2026-11-30T18:55:12.345Z\">2026-11-30 18:55:12 "));
         assert!(distance(&at, &now).to_string().ends_with(">3 min ago</time>"));
         assert!(distance(&now, &at).to_string().ends_with(">in 3 min</time>"));
+    }
+
+    #[test]
+    fn nothing_on_a_page_steers_the_eye_and_forms_send_names_back_as_they_are() {
+        assert_eq!(visible("a\u{1b}[2Jb\u{202e}c\r\nd\te\rf\u{7f}\u{9b}"), "a␛[2Jb⟨U+202E⟩c\nd\te␍f␡⟨U+009B⟩");
+        assert!(matches!(visible("정산-작업 ⏰"), Cow::Borrowed(_)));
+        assert_eq!(value("a\u{202e}\"<").to_string(), "a&#8238;&quot;&lt;");
+    }
+
+    #[test]
+    fn colours_of_a_terminal_are_left_out_and_nothing_else() {
+        assert_eq!(without_colours("\u{1b}[1;32mok\u{1b}[0m \u{1b}[2J\u{1b}[3"), "ok \u{1b}[2J\u{1b}[3");
     }
 
     #[test]

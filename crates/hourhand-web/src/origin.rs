@@ -7,6 +7,7 @@
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Uri};
 
 /// Whether the request may act.
 pub(crate) fn is_own(request: &Parts) -> bool {
@@ -15,9 +16,23 @@ pub(crate) fn is_own(request: &Parts) -> bool {
         return matches!(site, "same-origin" | "none");
     }
     let Some(origin) = header(ORIGIN.as_str()) else { return true };
-    let asked = header(HOST.as_str()).or_else(|| request.uri.authority().map(Authority::as_str));
     let origin = origin.split_once("://").map(|(_, authority)| authority);
-    origin.zip(asked).is_some_and(|(origin, asked)| origin.eq_ignore_ascii_case(asked))
+    origin.zip(host(&request.headers, &request.uri)).is_some_and(|(origin, asked)| origin.eq_ignore_ascii_case(asked))
+}
+
+/// The host that was asked; none: it is not said, or twice and not the same. Of two a proxy in front may believe the one and we the
+/// other.
+pub(crate) fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
+    let mut said = headers.get_all(HOST).iter();
+    let (first, second) = (said.next(), said.next());
+    let named = uri.authority().map(Authority::as_str);
+    match (first.map(|host| host.to_str()), named) {
+        _ if second.is_some() => None,
+        (Some(Err(_)), _) | (None, None) => None,
+        (Some(Ok(host)), Some(named)) => host.eq_ignore_ascii_case(named).then_some(host),
+        (Some(Ok(host)), None) => Some(host),
+        (None, Some(named)) => Some(named),
+    }
 }
 
 #[cfg(test)]

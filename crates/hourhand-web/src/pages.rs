@@ -10,11 +10,11 @@ pub(crate) mod overview;
 pub(crate) mod run;
 mod standing;
 
-use askama::Template;
-use axum::response::Response;
+use axum::http::Uri;
+use axum::response::{IntoResponse, Response};
 
 use crate::ctx::Ctx;
-use crate::fail::Fail;
+use crate::fail::{Fail, is_for_programs};
 
 /// Counted so far and no further.
 pub(crate) const COUNT_MAX: u32 = 10_000;
@@ -32,14 +32,10 @@ fn thousands(count: u32) -> String {
 }
 
 /// Nothing is at this address.
-pub(crate) async fn nothing(ctx: Ctx) -> Response {
-    ctx.show(Err::<Nothing, _>(Fail::NotFound("there is nothing at this address".to_owned())))
+pub(crate) async fn nothing(ctx: Ctx, uri: Uri) -> Response {
+    let nothing = Fail::NotFound("there is nothing at this address".to_owned());
+    if is_for_programs(&uri) { nothing.into_response() } else { ctx.refuse(nothing) }
 }
-
-/// The page that is never shown.
-#[derive(Template)]
-#[template(source = "", ext = "txt")]
-pub(crate) struct Nothing;
 
 #[cfg(test)]
 mod tests {

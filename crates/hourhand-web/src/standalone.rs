@@ -9,18 +9,20 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, HOST, WWW_AUTHENTICATE};
+use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use hourhand::Operator;
 use subtle::{Choice, ConstantTimeEq};
 
 use crate::access::{Access, Visitor};
-use crate::dashboard::Dashboard;
+use crate::dashboard::{Dashboard, guard};
+use crate::fail::refusal;
+use crate::origin;
 
 /// Why a dashboard is not served this way.
 #[derive(Debug, thiserror::Error)]
@@ -182,16 +184,31 @@ fn known(request: &axum::http::request::Parts) -> Visitor {
 }
 
 async fn enter(State(door): State<Arc<Standalone>>, mut request: Request, next: Next) -> Response {
-    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-    let host = host.or_else(|| request.uri().authority().map(Authority::as_str)).unwrap_or_default();
-    if !door.answers_to(host) {
-        let why = "this host name is not one of this dashboard's: name it with --allow-host\n";
-        return (StatusCode::MISDIRECTED_REQUEST, why).into_response();
+    match admitted(&door, &request) {
+        Ok(visitor) => {
+            request.extensions_mut().insert(visitor);
+            next.run(request).await
+        }
+        Err(mut refused) => {
+            guard(&mut refused);
+            *refused
+        }
     }
-    let Some(visitor) = door.visitor(request.headers()) else {
-        let realm = "Basic realm=\"hourhand\", charset=\"UTF-8\"";
-        return (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, realm)], "who are you?\n").into_response();
+}
+
+fn admitted(door: &Standalone, request: &Request) -> Result<Visitor, Box<Response>> {
+    let refused = |status, why| Box::new(refusal(request.uri(), status, why));
+    let Some(host) = origin::host(request.headers(), request.uri()) else {
+        return Err(refused(StatusCode::BAD_REQUEST, "a request has one host, and says it once"));
     };
-    request.extensions_mut().insert(visitor);
-    next.run(request).await
+    if !door.answers_to(host) {
+        let why = "this host name is not one of this dashboard's: name it with --allow-host";
+        return Err(refused(StatusCode::MISDIRECTED_REQUEST, why));
+    }
+    door.visitor(request.headers()).ok_or_else(|| {
+        let mut answer = refused(StatusCode::UNAUTHORIZED, "who are you?");
+        let realm = HeaderValue::from_static("Basic realm=\"hourhand\", charset=\"UTF-8\"");
+        answer.headers_mut().insert(WWW_AUTHENTICATE, realm);
+        answer
+    })
 }

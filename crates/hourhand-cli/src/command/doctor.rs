@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use crate::globals::Globals;
 use crate::operator::with_operator;
-use crate::output::plain::block;
 use crate::output::{BAD, FAINT, GOOD, ODD, Output, STRONG};
 use crate::refusal::Refusal;
+use hourhand_core::plain::block;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -7,10 +7,11 @@ use jiff::Timestamp;
 use super::status::outcome;
 use crate::globals::Globals;
 use crate::operator::with_operator;
-use crate::output::plain::{block, inline};
 use crate::output::when::{here, length_in_words, near_and_civil, read, rfc3339};
 use crate::output::{BAD, Cell, FAINT, Output, STRONG, Table};
 use crate::refusal::Refusal;
+use hourhand_core::outcome::IN_HISTORY;
+use hourhand_core::plain::{block, inline};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,7 +37,7 @@ pub(crate) struct History {
     limit: usize,
 
     /// With this outcome only.
-    #[arg(long, value_name = "OUTCOME", value_parser = OUTCOMES)]
+    #[arg(long, value_name = "OUTCOME", value_parser = IN_HISTORY)]
     outcome: Option<String>,
 
     /// Ended at or after this instant: 2026-12-01, "2h ago".
@@ -51,8 +52,6 @@ pub(crate) struct History {
     #[arg(long, conflicts_with_all = ["outcome", "since", "epoch"])]
     audit: bool,
 }
-
-const OUTCOMES: [&str; 7] = ["succeeded", "failed", "panicked", "timed_out", "cancelled", "lost", "skipped"];
 
 impl History {
     pub(crate) fn run(&self, globals: &Globals, output: &Output) -> Result<(), Refusal> {

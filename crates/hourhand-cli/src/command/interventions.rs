@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use crate::globals::Globals;
 use crate::operator::with_operator;
-use crate::output::plain::inline;
 use crate::output::when::{here, length_in_words, near_and_civil, read, rfc3339};
 use crate::output::{GOOD, ODD, Output, STRONG};
 use crate::refusal::Refusal;
+use hourhand_core::plain::inline;
 
 const WINDOW_EXAMPLES: &str = "\
 Examples:

@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::globals::Globals;
 use crate::operator::with_operator;
-use crate::output::plain::inline;
 use crate::output::when::{here, near_and_civil, read, rfc3339};
 use crate::output::{Output, STRONG};
 use crate::refusal::Refusal;
+use hourhand_core::plain::inline;
 
 const PAUSE_EXAMPLES: &str = "\
 Examples:

@@ -11,10 +11,10 @@ use serde::Serialize;
 use super::status::word_of_outcome;
 use crate::globals::Globals;
 use crate::operator::with_operator;
-use crate::output::plain::{block, inline};
 use crate::output::when::{here, near_and_civil, read, rfc3339};
 use crate::output::{BAD, GOOD, ODD, Output, STRONG};
 use crate::refusal::Refusal;
+use hourhand_core::plain::{block, inline};
 
 const TRIGGER_EXAMPLES: &str = "\
 Examples:

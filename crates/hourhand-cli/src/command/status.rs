@@ -7,10 +7,10 @@ use jiff::Timestamp;
 
 use crate::globals::Globals;
 use crate::operator::with_operator;
-use crate::output::plain::inline;
 use crate::output::when::{length_in_words, near_and_civil, relative};
 use crate::output::{BAD, Cell, FAINT, GOOD, ODD, Output, STRONG, Table};
 use crate::refusal::Refusal;
+use hourhand_core::plain::inline;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -2,30 +2,13 @@
 
 use std::io::{self, Write};
 
+use hourhand_core::plain;
 use serde::Serialize;
-use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
-use super::plain::steers;
-
-/// Writes a value on one line. JSON itself escapes only what is below U+0020; a terminal also obeys U+009B and its like.
+/// Writes a value on one line.
 pub(crate) fn write<T: Serialize + ?Sized>(out: &mut impl Write, value: &T) -> io::Result<()> {
-    value.serialize(&mut Serializer::with_formatter(out, Escaping(CompactFormatter))).map_err(io::Error::from)
-}
-
-struct Escaping(CompactFormatter);
-
-impl Formatter for Escaping {
-    fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
-        let mut rest = fragment;
-        while let Some((at, sign)) = rest.char_indices().find(|(_, sign)| steers(*sign)) {
-            self.0.write_string_fragment(out, &rest[..at])?;
-            for unit in sign.encode_utf16(&mut [0; 2]) {
-                write!(out, "\\u{unit:04x}")?;
-            }
-            rest = &rest[at + sign.len_utf8()..];
-        }
-        self.0.write_string_fragment(out, rest)
-    }
+    let text = serde_json::to_string(value).map_err(io::Error::from)?;
+    out.write_all(plain::json(&text).as_bytes())
 }
 
 #[cfg(test)]

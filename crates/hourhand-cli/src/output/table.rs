@@ -9,7 +9,7 @@ use anstyle::Style;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::FAINT;
-use super::plain::inline;
+use hourhand_core::plain::inline;
 
 const GAP: usize = 2;
 /// No column is cut shorter than this.

@@ -1,96 +1,102 @@
-//! What can be done.
+//! What can be done. What was not done, because of how things stand, is a conflict: exactly what the command ends with 1 for.
 
 use std::time::Duration;
 
-use axum::Json;
-use axum::extract::{Query, State};
-use hourhand::{Asked, Backfill, Eviction, Forgetting, NextWindow};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use hourhand::{Asked, Backfill, Eviction, Forgetting};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::json;
 
-use super::see::job;
-use crate::actions::instant;
+use super::given::Given;
+use crate::app::App;
 use crate::ctx::Ctx;
-use crate::dashboard::App;
-use crate::fail::Fail;
+use crate::fail::{Fail, for_programs};
 
-/// The parameters of all that can be done.
-#[derive(Debug, Default, Deserialize)]
-pub(crate) struct Order {
-    job: Option<String>,
-    epoch: Option<i64>,
-    until: Option<String>,
-    from: Option<String>,
-    reason: Option<String>,
-    catch_up: Option<bool>,
-    expires: Option<u32>,
+/// Done, or why not.
+type Answer = Result<Response, Fail>;
+
+pub(crate) async fn trigger(State(app): State<App>, ctx: Ctx, given: Given) -> Answer {
+    let expires = given.number("expires").map(Duration::from_secs);
+    let asked = app.operator_of(&ctx).trigger(given.job(), expires).await?;
+    match &asked {
+        Asked::Paused => refused(&app, "paused", "it is paused: resume it first"),
+        Asked::Nobody => refused(&app, "nobody", "no process has registered, started or run it for two of its periods"),
+        Asked::Withdrawn => refused(&app, "withdrawn", "somebody has cancelled it meanwhile"),
+        _ => done(&app, &asked),
+    }
 }
 
-type Answer = Result<Json<Value>, Fail>;
-
-pub(crate) async fn trigger(State(app): State<App>, ctx: Ctx, Query(order): Query<Order>) -> Result<Json<Asked>, Fail> {
-    let expires = order.expires.map(|seconds| Duration::from_secs(seconds.into()));
-    let asked = app.operator_of(&ctx).trigger(&job(order.job)?, expires).await?;
-    app.hub().stir();
-    Ok(Json(asked))
+pub(crate) async fn backfill(State(app): State<App>, ctx: Ctx, given: Given) -> Answer {
+    let (from, until) = (required(&given, "from")?, required(&given, "until")?);
+    match app.operator_of(&ctx).backfill(given.job(), from, until).await? {
+        Backfill::Accepted { runs } => done(&app, &json!({ "answer": "accepted", "runs": runs })),
+        _ => refused(&app, "under_way", "an earlier backfill of the job is not done yet: wait for it, or cancel it"),
+    }
 }
 
-pub(crate) async fn backfill(State(app): State<App>, ctx: Ctx, Query(order): Query<Order>) -> Answer {
-    let (from, until) = (instant("from", order.from.as_deref())?, instant("until", order.until.as_deref())?);
-    let answer = match app.operator_of(&ctx).backfill(&job(order.job)?, from, until).await? {
-        Backfill::Accepted { runs } => json!({ "answer": "accepted", "runs": runs }),
-        _ => json!({ "answer": "under_way" }),
-    };
-    done(&app, answer)
+pub(crate) async fn pause(State(app): State<App>, ctx: Ctx, given: Given) -> Answer {
+    let until = given.instant("until");
+    if let Some(past) = until.filter(|until| *until <= Timestamp::now()) {
+        return Err(Fail::Asked(format!("until: {past:.0} is over: a pause ends ahead")));
+    }
+    let running = app.operator_of(&ctx).pause(given.job(), until, given.text("reason")).await?;
+    done(&app, &json!({ "answer": "paused", "running": running }))
 }
 
-pub(crate) async fn pause(State(app): State<App>, ctx: Ctx, Query(order): Query<Order>) -> Answer {
-    let until = order.until.as_deref().map(|until| instant("until", Some(until))).transpose()?;
-    let running = app.operator_of(&ctx).pause(&job(order.job)?, until, order.reason.as_deref()).await?;
-    done(&app, json!({ "answer": "paused", "running": running }))
+pub(crate) async fn resume(State(app): State<App>, ctx: Ctx, given: Given) -> Answer {
+    let was_paused = app.operator_of(&ctx).resume(given.job(), given.is_set("catch_up")).await?;
+    done(&app, &json!({ "answer": if was_paused { "resumed" } else { "not_paused" } }))
 }
 
-pub(crate) async fn resume(State(app): State<App>, ctx: Ctx, Query(order): Query<Order>) -> Answer {
-    let was_paused = app.operator_of(&ctx).resume(&job(order.job)?, order.catch_up == Some(true)).await?;
-    done(&app, json!({ "answer": if was_paused { "resumed" } else { "not_paused" } }))
+pub(crate) async fn cancel(State(app): State<App>, ctx: Ctx, given: Given) -> Answer {
+    let meant = given.number("epoch");
+    match (app.operator_of(&ctx).cancel(given.job(), meant).await?, meant) {
+        (Some(epoch), _) => done(&app, &json!({ "answer": "cancelling", "epoch": epoch })),
+        (None, Some(epoch)) => refused(&app, "not_running", &format!("run {epoch} is not under way")),
+        (None, None) => refused(&app, "not_running", "nothing of it runs, and nothing was asked for"),
+    }
 }
 
-pub(crate) async fn cancel(State(app): State<App>, ctx: Ctx, Query(order): Query<Order>) -> Answer {
-    let run = app.operator_of(&ctx).cancel(&job(order.job)?, order.epoch).await?;
-    done(&app, json!({ "answer": if run.is_some() { "cancelling" } else { "not_running" }, "epoch": run }))
+pub(crate) async fn window(State(app): State<App>, ctx: Ctx, given: Given) -> Answer {
+    let window = app.operator_of(&ctx).set_window(given.job(), required(&given, "from")?).await?;
+    done(&app, &window)
 }
 
-pub(crate) async fn window(
-    State(app): State<App>,
-    ctx: Ctx,
-    Query(order): Query<Order>,
-) -> Result<Json<NextWindow>, Fail> {
-    let from = instant("from", order.from.as_deref())?;
-    let window = app.operator_of(&ctx).set_window(&job(order.job)?, from).await?;
-    app.hub().stir();
-    Ok(Json(window))
-}
-
-pub(crate) async fn evict(State(app): State<App>, ctx: Ctx, Query(order): Query<Order>) -> Answer {
-    let answer = match app.operator_of(&ctx).evict(&job(order.job)?).await? {
-        Eviction::Ended(holder) => json!({ "answer": "ended", "holder": holder }),
+pub(crate) async fn evict(State(app): State<App>, ctx: Ctx, given: Given) -> Answer {
+    match app.operator_of(&ctx).evict(given.job()).await? {
+        Eviction::Ended(holder) => done(&app, &json!({ "answer": "ended", "holder": holder })),
         Eviction::Leased { holder, until } => {
-            json!({ "answer": "leased", "holder": holder, "until": until.map(|until| format!("{until:.6}")) })
+            let end = until.map_or_else(|| "soon".to_owned(), |until| format!("at {until:.0}"));
+            let why =
+                format!("it runs under a lease of {holder}, which no session holds: unless renewed it runs out {end}");
+            refused(&app, "leased", &why)
         }
-        _ => json!({ "answer": "not_held" }),
-    };
-    done(&app, answer)
+        _ => done(&app, &json!({ "answer": "not_held" })),
+    }
 }
 
-pub(crate) async fn forget(State(app): State<App>, ctx: Ctx, Query(order): Query<Order>) -> Answer {
-    let answer = match app.operator_of(&ctx).forget(&job(order.job)?).await? {
-        Forgetting::Refused(reason) => json!({ "answer": "refused", "reason": reason }),
-        _ => json!({ "answer": "forgotten" }),
-    };
-    done(&app, answer)
+pub(crate) async fn forget(State(app): State<App>, ctx: Ctx, given: Given) -> Answer {
+    match app.operator_of(&ctx).forget(given.job()).await? {
+        Forgetting::Forgotten => done(&app, &json!({ "answer": "forgotten" })),
+        Forgetting::Refused(reason) => refused(&app, "refused", &reason),
+        other => refused(&app, "refused", &format!("{other:?}")),
+    }
 }
 
-fn done(app: &App, answer: Value) -> Answer {
+fn done<T: Serialize>(app: &App, answer: &T) -> Answer {
     app.hub().stir();
-    Ok(Json(answer))
+    Ok(for_programs(StatusCode::OK, answer))
+}
+
+fn refused(app: &App, answer: &str, why: &str) -> Answer {
+    app.hub().stir();
+    Ok(for_programs(StatusCode::CONFLICT, &json!({ "answer": answer, "error": why })))
+}
+
+/// What the check has found to be there.
+fn required(given: &Given, name: &str) -> Result<Timestamp, Fail> {
+    given.instant(name).ok_or_else(|| Fail::Asked(format!("{name} is missing")))
 }

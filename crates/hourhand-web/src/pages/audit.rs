@@ -1,14 +1,15 @@
 //! Who did what.
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use hourhand::{AuditEntry, AuditQuery};
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use crate::app::App;
+use crate::asked::Query;
 use crate::ctx::Ctx;
-use crate::dashboard::App;
 use crate::fail::Fail;
 
 const ROWS: u32 = 50;

@@ -1,18 +1,18 @@
 //! History by pages: ended runs and skips, newest first, of one job or of all.
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use hourhand::{HistoryEntry, HistoryQuery};
+use hourhand_core::outcome::IN_HISTORY;
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use crate::app::App;
+use crate::asked::Query;
 use crate::ctx::Ctx;
-use crate::dashboard::App;
 use crate::fail::Fail;
 
-/// The outcomes that can be asked for.
-pub(crate) const OUTCOMES: [&str; 7] = ["succeeded", "failed", "panicked", "timed_out", "cancelled", "lost", "skipped"];
 const ROWS: u32 = 50;
 
 #[derive(Debug, Default, Deserialize)]
@@ -52,9 +52,6 @@ async fn page(app: &App, ctx: &Ctx, asked: Asked) -> Result<Page, Fail> {
         limit: Some(ROWS + 1),
         ..HistoryQuery::default()
     };
-    if let Some(outcome) = query.outcome.as_deref().filter(|outcome| !OUTCOMES.contains(outcome)) {
-        return Err(Fail::Asked(format!("no run ends as {outcome:?}: it is one of {}", OUTCOMES.join(", "))));
-    }
     let key = format!("history {query:?}");
     let entries = app.hub().shared(key, app.operator().history(&query)).await?;
     let rows: Vec<HistoryEntry> = entries.iter().take(ROWS as usize).cloned().collect();
@@ -65,7 +62,7 @@ async fn page(app: &App, ctx: &Ctx, asked: Asked) -> Result<Page, Fail> {
         version,
         now: Timestamp::now(),
         is_first: query.before.is_none(),
-        outcomes: OUTCOMES,
+        outcomes: IN_HISTORY,
         ctx: ctx.clone(),
         here: "history",
         job,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use hourhand::{HistoryEntry, JobDetail, NextWindow, OpenRun};
 use jiff::{SignedDuration, Timestamp};
@@ -11,9 +11,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{COUNT_MAX, capped, standing};
+use crate::app::App;
+use crate::asked::Query;
 use crate::chart::{Moments, Timeline, Trend};
 use crate::ctx::Ctx;
-use crate::dashboard::App;
 use crate::fail::Fail;
 use crate::markup::{self, Markup};
 
@@ -29,7 +30,7 @@ const WEEK: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Asked {
-    name: String,
+    job: String,
     /// `day` or `week`.
     span: Option<String>,
 }
@@ -69,14 +70,14 @@ struct Page {
     has_more: bool,
 }
 
-/// `job?name=…`
+/// `job?job=…`
 pub(crate) async fn show(State(app): State<App>, ctx: Ctx, Query(asked): Query<Asked>) -> Response {
     ctx.show(page(&app, &ctx, &asked).await)
 }
 
 async fn page(app: &App, ctx: &Ctx, asked: &Asked) -> Result<Page, Fail> {
     let version = app.hub().version();
-    let read = read(app, &asked.name).await?;
+    let read = read(app, &asked.job).await?;
     let (job, now) = (read.job.clone(), read.job.now);
     let is_week = asked.span.as_deref() == Some("week");
     let span = if is_week { WEEK } else { DAY };

@@ -8,8 +8,8 @@ use axum::response::Response;
 use hourhand::ConnectedNode;
 use jiff::Timestamp;
 
+use crate::app::App;
 use crate::ctx::Ctx;
-use crate::dashboard::App;
 use crate::fail::Fail;
 
 #[derive(Template)]

@@ -4,16 +4,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use hourhand::{HistoryEntry, JobDetail};
 use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::standing;
+use crate::app::App;
+use crate::asked::Query;
 use crate::chart;
 use crate::ctx::Ctx;
-use crate::dashboard::App;
 use crate::fail::Fail;
 use crate::markup::{self, Markup};
 

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use hourhand::{AuditEntry, AuditQuery, HistoryEntry, HistoryQuery, JobDetail, OpenRun};
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use crate::app::App;
+use crate::asked::Query;
 use crate::ctx::Ctx;
-use crate::dashboard::App;
 use crate::fail::Fail;
 use crate::markup::{self, Markup};
 

@@ -7,7 +7,7 @@ use crate::site::{JOB, Site, ask};
 
 const SEEN: [&str; 12] = [
     "/",
-    "/job?name=order-sync",
+    "/job?job=order-sync",
     "/run?job=order-sync&epoch=1",
     "/history",
     "/locks",
@@ -41,7 +41,7 @@ async fn who_may_only_look_sees_no_buttons_and_none_would_work() {
     let site = Site::new().await;
     site.registered(JOB).await;
     let router = site.dashboard(Access::ReadOnly).into_router();
-    let page = ask(&router, Method::GET, "/job?name=order-sync", &[]).await;
+    let page = ask(&router, Method::GET, "/job?job=order-sync", &[]).await;
     assert_eq!(page.status, StatusCode::OK);
     assert!(!page.text.contains("method=\"post\"") && page.text.contains("You may look, not act"), "{}", page.text);
     let own = [("sec-fetch-site", "same-origin")];
@@ -79,7 +79,7 @@ async fn another_sites_forms_are_refused_and_leave_nothing_done() {
 async fn every_answer_forbids_what_is_inline_and_what_is_foreign() {
     let site = Site::new().await;
     site.registered(JOB).await;
-    for path in ["/", "/job?name=order-sync", "/nowhere", "/static/script.js", "/api/status", "/run?job=x&epoch=1"] {
+    for path in ["/", "/job?job=order-sync", "/nowhere", "/static/script.js", "/api/status", "/run?job=x&epoch=1"] {
         let answer = site.get(path).await;
         let policy = answer.header("content-security-policy");
         assert!(

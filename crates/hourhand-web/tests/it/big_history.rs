@@ -41,8 +41,8 @@ async fn pages_take_less_than_a_tenth_of_a_second_and_never_read_the_whole_histo
     let router = hourhand_web::router(operator(&site.database), |_| hourhand_web::Access::Full);
     let paths = [
         "/",
-        "/job?name=order-sync",
-        "/job?name=order-sync&span=week",
+        "/job?job=order-sync",
+        "/job?job=order-sync&span=week",
         "/run?job=order-sync&epoch=99999",
         "/history",
         "/history?job=order-sync",
@@ -64,7 +64,7 @@ async fn pages_take_less_than_a_tenth_of_a_second_and_never_read_the_whole_histo
         eprintln!("{path}: {quickest:?}");
         assert!(quickest < WITHIN, "{path} takes {quickest:?}");
     }
-    let page = ask(&router, axum::http::Method::GET, "/job?name=order-sync", &[]).await;
+    let page = ask(&router, axum::http::Method::GET, "/job?job=order-sync", &[]).await;
     assert!(page.text.contains("10,000+"), "counted no further");
     drop(router);
     let index = "select idx_scan from pg_stat_user_tables where schemaname = 'hourhand' and relname = 'history'";

@@ -81,7 +81,7 @@ async fn pause_and_resume_are_a_few_clicks() {
     let Some(browser) = Browser::start(USUAL).await else { return };
     let site = Site::new().await;
     site.registered(JOB).await;
-    browser.open(&format!("{}/job?name=order-sync", serve(&site).await)).await;
+    browser.open(&format!("{}/job?job=order-sync", serve(&site).await)).await;
     browser.click("#pause summary").await;
     let reason = browser.client.find(Locator::Css("#pause input[name=reason]")).await.unwrap();
     reason.send_keys("the feed is moved").await.unwrap();
@@ -103,7 +103,7 @@ async fn run_now_is_started_seen_running_and_seen_to_end() {
         Ok::<_, Failure>(())
     });
     let node = site.node("web-1").job(job).resident(true).start().await.unwrap();
-    browser.open(&format!("{}/job?name=order-sync", serve(&site).await)).await;
+    browser.open(&format!("{}/job?job=order-sync", serve(&site).await)).await;
     browser.click("#run-now").await;
     browser.sees("Started: run", SOON).await;
     browser.sees("on web-1, for", SOON).await;
@@ -134,7 +134,7 @@ async fn without_script_all_of_it_can_be_seen_and_done() {
     browser.sees("feed: 503", SOON).await;
     browser.click("#history td a").await;
     browser.sees("Recorded by web-1", SOON).await;
-    browser.open(&format!("{home}/job?name=order-sync")).await;
+    browser.open(&format!("{home}/job?job=order-sync")).await;
     browser.click("#pause summary").await;
     browser.click("#pause button").await;
     browser.sees("Paused: nothing starts", SOON).await;

@@ -4,8 +4,21 @@ use axum::http::StatusCode;
 
 use crate::site::{Site, quick_job};
 
-const NAMES: [&str; 6] =
-    ["<script>alert(1)</script>", "..", "a/b?c&d=e#f", "\"'><img src=x onerror=alert(1)>", "%2e%2e%2f", "時計 ⏰ ünï"];
+const NAMES: [&str; 8] = [
+    "<script>alert(1)</script>",
+    "..",
+    "a/b?c&d=e#f",
+    "\"'><img src=x onerror=alert(1)>",
+    "%2e%2e%2f",
+    "時計 ⏰ ünï",
+    "pay\u{202e}gpj.exe",
+    "order-\u{200b}sync",
+];
+
+/// What a terminal or the eye would obey.
+fn steers(sign: char) -> bool {
+    sign.is_control() && sign != '\n' && sign != '\t' || "\u{202e}\u{200b}\u{2066}\u{feff}".contains(sign)
+}
 
 /// Percent-encoded whole.
 fn encoded(text: &str) -> String {
@@ -21,32 +34,48 @@ async fn hostile_names_errors_and_outputs_are_shown_as_text_on_every_page() {
     for (at, name) in NAMES.iter().enumerate() {
         let entry = format!(
             "insert into hourhand.history (job, epoch, trigger, started_at, outcome, reason, attempt, node, error, output) values \
-             ({0}, {at}, '<i>', now(), 'failed', '<u>', 1, '<b>node</b>', '</pre><script>alert(2)</script>', '<svg onload=x>')",
+             ({0}, {at}, '<i>', now(), 'failed', '<u>', 1, '<b>node</b>', e'</pre><script>alert(2)</script>\u{1b}[2J\u{2066}', e'<svg onload=x>\u{9b}\u{1b}[31mred\u{1b}[0m\r\n\u{202e}')",
             format_args!("'{}'", name.replace('\'', "''"))
         );
         site.eye.batch_execute(&entry).await.unwrap();
         let name = encoded(name);
         let pause = format!("job={name}&reason={}", encoded("<script>alert(3)</script>"));
         assert_eq!(site.post("/do/pause", &pause).await.status, StatusCode::SEE_OTHER);
-        let paths =
-            [format!("/job?name={name}"), format!("/run?job={name}&epoch={at}"), format!("/history?job={name}")];
+        let paths = [format!("/job?job={name}"), format!("/run?job={name}&epoch={at}"), format!("/history?job={name}")];
         for path in paths.iter().map(String::as_str).chain(["/", "/history", "/audit", "/nodes", "/locks"]) {
             let page = site.get(path).await;
             assert_eq!(page.status, StatusCode::OK, "{path}: {}", page.text);
             for tag in ["<script>", "<img", "onload=x>", "<b>node", "<i>", "<u>", "</pre><script"] {
                 assert!(!page.text.contains(tag), "{path} has {tag}");
             }
+            assert_eq!(page.text.find(steers), None, "{path}: {:?}", page.text);
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_seen_is_shown_and_forms_still_send_the_name_as_it_is() {
+    let site = Site::new().await;
+    site.registered("pay\u{202e}gpj.exe").await;
+    let page = site.get(&format!("/job?job={}", encoded("pay\u{202e}gpj.exe"))).await.text;
+    assert!(page.contains("<h1>pay⟨U+202E⟩gpj.exe "), "{page}");
+    // As a browser reads it: the name itself, which the form sends.
+    assert!(page.contains("name=\"job\" value=\"pay&#8238;gpj.exe\""), "{page}");
+    assert!(page.contains("data-job=\"pay&#8238;gpj.exe\""), "{page}");
+    let run = "insert into hourhand.history (job, epoch, trigger, started_at, outcome, attempt, output) values \
+               (e'pay\\u202egpj.exe', 1, 'manual', now(), 'succeeded', 1, e'\\x1b[1;32mok\\x1b[0m\\r\\n10 %\\r20 %')";
+    site.eye.batch_execute(run).await.unwrap();
+    let page = site.get(&format!("/run?job={}&epoch=1", encoded("pay\u{202e}gpj.exe"))).await.text;
+    assert!(page.contains(">ok\n10 %␍20 %</pre>"), "{page}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_is_not_there_is_told_with_the_near_names_and_as_text() {
     let site = Site::new().await;
     site.registered("order-sync").await;
-    let page = site.get("/job?name=ordersync").await;
+    let page = site.get("/job?job=ordersync").await;
     assert_eq!(page.status, StatusCode::NOT_FOUND);
     assert!(page.text.contains("order-sync"), "{}", page.text);
-    let page = site.get(&format!("/job?name={}", encoded("<script>"))).await;
+    let page = site.get(&format!("/job?job={}", encoded("<script>"))).await;
     assert!(page.status == StatusCode::NOT_FOUND && !page.text.contains("<script>"), "{}", page.text);
 }

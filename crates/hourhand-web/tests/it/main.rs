@@ -5,9 +5,11 @@
 mod access;
 mod actions;
 mod api_as_described;
+mod api_errors;
 mod big_history;
 mod browser;
 mod chromium;
+mod doors;
 mod hostile_names;
 mod live;
 mod pages;

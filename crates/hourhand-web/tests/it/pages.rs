@@ -17,7 +17,7 @@ async fn without_jobs_the_overview_says_how_one_gets_there() {
 async fn a_database_that_is_away_is_said_and_the_page_looks_again_by_itself() {
     let operator = Operator::builder("postgres://u:secret@127.0.0.1:1/x").connect_lazily().unwrap();
     let router = hourhand_web::router(operator, |_| Access::Full);
-    for path in ["/", "/job?name=x", "/history", "/locks", "/nodes"] {
+    for path in ["/", "/job?job=x", "/history", "/locks", "/nodes"] {
         let page = ask(&router, axum::http::Method::GET, path, &[]).await;
         assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE, "{path}");
         assert!(page.text.contains("The database does not answer") && page.text.contains("http-equiv=\"refresh\""));
@@ -45,7 +45,7 @@ async fn what_is_late_is_said_first_and_why() {
     site.eye.batch_execute(late).await.unwrap();
     let page = site.get("/").await;
     assert!(page.text.contains("Needs attention"), "{}", page.text);
-    let page = site.get("/job?name=order-sync").await;
+    let page = site.get("/job?job=order-sync").await;
     assert!(page.text.contains("class=\"missed\""), "missed occurrences are on the timeline: {}", page.text);
     let only = site.get("/?only=late").await;
     assert!(only.text.contains("order-sync"), "{}", only.text);
@@ -89,7 +89,7 @@ async fn a_run_is_shown_with_its_error_its_output_and_its_other_attempts() {
     {
         assert!(page.text.contains(text), "{text}: {}", page.text);
     }
-    let page = site.get("/job?name=order-sync").await;
+    let page = site.get("/job?job=order-sync").await;
     for text in ["3 × overlap", "median", "feed: 503", "attempt 2"] {
         assert!(page.text.contains(text), "{text}: {}", page.text);
     }

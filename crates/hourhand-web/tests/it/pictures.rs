@@ -36,7 +36,7 @@ async fn pictures_of_the_main_pages_in_light_and_dark() {
         site.number("select max(epoch) from hourhand.history where job = 'price-import' and outcome = 'failed'").await;
     let pages = [
         ("overview", String::new()),
-        ("job", "/job?name=price-import".to_owned()),
+        ("job", "/job?job=price-import".to_owned()),
         ("run", format!("/run?job=price-import&epoch={failed}")),
         ("history", "/history?outcome=failed".to_owned()),
         ("locks", "/locks".to_owned()),

@@ -18,7 +18,7 @@ async fn links_of_every_page_stay_below_the_mount_with_and_without_its_slash() {
     let site = Site::new().await;
     site.registered(JOB).await;
     let app = Router::new().nest_service("/admin/jobs", site.dashboard(Access::Full).into_router());
-    let paths = ["", "/", "/job?name=order-sync", "/history", "/locks", "/nodes", "/health", "/audit", "/nowhere"];
+    let paths = ["", "/", "/job?job=order-sync", "/history", "/locks", "/nodes", "/health", "/audit", "/nowhere"];
     for path in paths {
         let page = ask(&app, Method::GET, &format!("/admin/jobs{path}"), &[]).await;
         assert!(page.status == StatusCode::OK || path == "/nowhere", "{path}: {}", page.status);
@@ -50,11 +50,11 @@ async fn a_redirect_after_an_act_leads_below_the_mount() {
     let app = Router::new().nest_service("/a", site.dashboard(Access::Full).into_router());
     let headers = [("content-type", "application/x-www-form-urlencoded")];
     let answer = ask(&app, Method::POST, "/a/do/resume?", &headers).await;
-    assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "a form without a job");
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST, "a form without a job");
     let site = Site { router: app, ..site };
     let answer = site.post("/a/do/resume", "job=order-sync").await;
     assert_eq!(
         (answer.status, answer.header("location")),
-        (StatusCode::SEE_OTHER, "/a/job?name=order-sync&said=not_paused")
+        (StatusCode::SEE_OTHER, "/a/job?job=order-sync&said=not_paused")
     );
 }

@@ -1,5 +1,6 @@
 //! What was: ended runs and skips, and who did what.
 
+use hourhand_core::outcome::IN_HISTORY;
 use hourhand_core::protocol::Trouble;
 use jiff::Timestamp;
 use tokio_postgres::Row;
@@ -122,8 +123,15 @@ impl Operator {
     ///
     /// # Errors
     ///
-    /// As [`Operator::status`]. A job without history is an unknown job only if it has no row either.
+    /// As [`Operator::status`]. A job without history is an unknown job only if it has no row either; an outcome that is none is
+    /// [`Error::is_config`].
     pub async fn history(&self, query: &HistoryQuery) -> Result<Vec<HistoryEntry>, Error> {
+        if let Some(word) = query.outcome.as_deref().filter(|word| !IN_HISTORY.contains(word)) {
+            return Err(Error::config(vec![format!(
+                "outcome: no run ends as {word:?}: it is one of {}",
+                IN_HISTORY.join(", ")
+            )]));
+        }
         let since = query.since.map(Tstz);
         let params: [Param<'_>; 6] = [
             (&query.job, Type::TEXT),
