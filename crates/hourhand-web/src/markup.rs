@@ -129,6 +129,12 @@ pub(crate) fn between(from: &Timestamp, until: &Timestamp) -> String {
     length(until.duration_since(*from))
 }
 
+/// With a capital.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut signs = text.chars();
+    signs.next().map_or_else(String::new, |first| first.to_uppercase().chain(signs).collect())
+}
+
 /// The beginning of a text that may be long.
 pub(crate) fn first_line(text: &str) -> String {
     const CHARS_MAX: usize = 160;

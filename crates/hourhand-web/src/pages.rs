@@ -10,6 +10,8 @@ pub(crate) mod overview;
 pub(crate) mod run;
 mod standing;
 
+pub(crate) use standing::occasion;
+
 use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 

@@ -10,7 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{COUNT_MAX, capped, standing};
+use super::standing::{self, Kind};
+use super::{COUNT_MAX, capped};
 use crate::app::App;
 use crate::asked::Query;
 use crate::chart::{Moments, Timeline, Trend};
@@ -51,11 +52,14 @@ struct Page {
     here: &'static str,
     version: String,
     now: Timestamp,
+    kind: Kind,
     job: JobDetail,
     open: Option<OpenRun>,
     window: NextWindow,
     states: Vec<Markup>,
     troubles: Vec<String>,
+    /// The run that failed last, if nothing has gone well since: its address, and what it said.
+    failed: Option<(String, String)>,
     due_since: Option<Timestamp>,
     is_week: bool,
     timeline: Markup,
@@ -97,7 +101,9 @@ async fn page(app: &App, ctx: &Ctx, asked: &Asked) -> Result<Page, Fail> {
     Ok(Page {
         version,
         now,
+        kind: Kind::of(&job),
         states: standing::states(&job),
+        failed: all.iter().find_map(|entry| standing::failed(ctx, &job, entry)),
         troubles: standing::troubles(&job),
         due_since: standing::due_since(&job).filter(|_| job.status.overdue),
         timeline: timeline.draw(),

@@ -10,7 +10,7 @@ use hourhand::{HistoryEntry, JobDetail};
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::standing;
+use super::standing::{self, Kind};
 use crate::app::App;
 use crate::asked::Query;
 use crate::chart;
@@ -20,6 +20,10 @@ use crate::markup::{self, Markup};
 
 /// So many jobs on a page: what is read and drawn for a page is bounded, however many there are.
 const JOBS_MAX: usize = 100;
+/// A list that nobody reads to its end helps nobody; the numbers above it lead to all.
+const CONCERNS_MAX: usize = 20;
+/// The newest run is looked for among so many entries: what was skipped may have been recorded after it.
+const SKIPS_MAX: u32 = 5;
 
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Asked {
@@ -34,7 +38,10 @@ pub(crate) struct Asked {
 /// A row of the table.
 struct Row {
     job: JobDetail,
+    kind: Kind,
+    words: String,
     states: Vec<Markup>,
+    outcome: Option<String>,
     strip: Markup,
 }
 
@@ -43,6 +50,8 @@ struct Concern {
     name: String,
     states: Vec<Markup>,
     troubles: Vec<String>,
+    /// The run that failed last: its address, and what it said.
+    failed: Option<(String, String)>,
     due_since: Option<Timestamp>,
 }
 
@@ -84,14 +93,14 @@ async fn page(app: &App, ctx: &Ctx, asked: Asked) -> Result<Page, Fail> {
     let wanted: Vec<&JobDetail> = jobs.iter().filter(|job| job.status.job.contains(&find) && is(job, &only)).collect();
     let from = asked.from.unwrap_or(0).min(wanted.len());
     let shown = &wanted[from..wanted.len().min(from + JOBS_MAX)];
-    let strips = strips(app, shown).await?;
+    let strips = newest(app, shown, chart::ENTRIES as u32).await?;
     Ok(Page {
         version,
         now,
         total: jobs.len(),
         found: wanted.len(),
         figures: figures(&jobs),
-        concerns: if only.is_empty() { concerns(&jobs) } else { Vec::new() },
+        concerns: if only.is_empty() { concerns(app, ctx, &jobs).await? } else { Vec::new() },
         rows: rows(ctx, shown, &strips),
         next_from: (from + shown.len() < wanted.len()).then_some(from + shown.len()),
         ctx: ctx.clone(),
@@ -101,11 +110,14 @@ async fn page(app: &App, ctx: &Ctx, asked: Asked) -> Result<Page, Fail> {
     })
 }
 
-/// The newest entries of all shown jobs, by one statement.
-async fn strips(app: &App, shown: &[&JobDetail]) -> Result<Arc<Vec<HistoryEntry>>, Fail> {
-    let names: Vec<&str> = shown.iter().map(|job| job.status.job.as_str()).collect();
-    let key = format!("strips {}", names.join("\0"));
-    let read = async { app.operator().recent(&names, chart::ENTRIES as u32).await };
+/// The newest entries of some jobs, by one statement; by none, of none.
+async fn newest(app: &App, jobs: &[&JobDetail], of_each: u32) -> Result<Arc<Vec<HistoryEntry>>, Fail> {
+    let names: Vec<&str> = jobs.iter().map(|job| job.status.job.as_str()).collect();
+    if names.is_empty() {
+        return Ok(Arc::default());
+    }
+    let key = format!("newest {of_each} of {}", names.join("\0"));
+    let read = async { app.operator().recent(&names, of_each).await };
     Ok(app.hub().shared(key, read).await?)
 }
 
@@ -117,7 +129,9 @@ fn rows(ctx: &Ctx, shown: &[&JobDetail], entries: &[HistoryEntry]) -> Vec<Row> {
     let row = |job: &&JobDetail| {
         let mine = by_job.remove(job.status.job.as_str()).unwrap_or_default();
         let strip = chart::strip(ctx, &mine, job.status.running.is_some());
-        Row { states: standing::states(job), strip, job: (*job).clone() }
+        let kind = Kind::of(job);
+        let outcome = standing::outcome(job).map(str::to_owned);
+        Row { words: kind.words(job), kind, states: standing::states(job), outcome, strip, job: (*job).clone() }
     };
     shown.iter().map(row).collect()
 }
@@ -146,15 +160,21 @@ fn figures(jobs: &[JobDetail]) -> Vec<Figure> {
     figures.into_iter().filter(|figure| figure.only != "held" || figure.count > 0).collect()
 }
 
-fn concerns(jobs: &[JobDetail]) -> Vec<Concern> {
-    let concerned = jobs.iter().filter(|job| standing::needs_attention(job)).take(JOBS_MAX);
+async fn concerns(app: &App, ctx: &Ctx, jobs: &[JobDetail]) -> Result<Vec<Concern>, Fail> {
+    let concerned: Vec<&JobDetail> =
+        jobs.iter().filter(|job| standing::needs_attention(job)).take(CONCERNS_MAX).collect();
+    let failing: Vec<&JobDetail> = concerned.iter().copied().filter(|job| standing::is_failing(job)).collect();
+    let newest = newest(app, &failing, SKIPS_MAX).await?;
     let concern = |job: &JobDetail| {
         let mut states = standing::states(job);
         if standing::is_failing(job) {
             states.push(markup::badge(job.status.last_outcome.as_deref().unwrap_or_default()));
         }
         let due_since = standing::due_since(job).filter(|_| job.status.overdue);
-        Concern { name: job.status.job.clone(), states, troubles: standing::troubles(job), due_since }
+        let mine = newest.iter().filter(|entry| entry.job == job.status.job);
+        let failed =
+            mine.filter(|entry| entry.epoch.is_some()).take(1).find_map(|entry| standing::failed(ctx, job, entry));
+        Concern { name: job.status.job.clone(), states, troubles: standing::troubles(job), failed, due_since }
     };
-    concerned.map(concern).collect()
+    Ok(concerned.into_iter().map(concern).collect())
 }

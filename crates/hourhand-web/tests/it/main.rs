@@ -11,6 +11,7 @@ mod browser;
 mod chromium;
 mod doors;
 mod hostile_names;
+mod jobs_without_occurrences;
 mod live;
 mod pages;
 mod pictures;

@@ -232,6 +232,9 @@ fn why_not_forgotten(seen: &Standing) -> Option<String> {
     if facts.paused {
         return Some("it is paused: resume it, and it is orphaned once it has been overdue for two periods".to_owned());
     }
+    if seen.body.is_null() {
+        return Some("it has no schedule: a command that runs it when asked need not have done so lately".to_owned());
+    }
     let Some(definition) = seen.definition() else {
         return Some("its definition was written by a version that this one cannot read".to_owned());
     };

@@ -143,6 +143,9 @@ impl Operator {
     pub async fn backfill(&self, job: &str, from: Timestamp, until: Timestamp) -> Result<Backfill, Error> {
         let standing = self.standing("backfill", job).await?;
         let wrong = |what: String| Error::config(vec![format!("backfill of {job:?}: {what}")]);
+        if standing.body.is_null() {
+            return Err(wrong("it has no schedule, and so no occurrences to run again".to_owned()));
+        }
         let Some(definition) = standing.definition() else {
             return Err(wrong("the registered definition is of a version that this one can't read".to_owned()));
         };
