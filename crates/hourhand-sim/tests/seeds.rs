@@ -12,10 +12,8 @@ const SEEDS_MIN: u64 = 500;
 /// A planted bug is found within as many.
 const SEEDS_FOR_A_BUG: u64 = 3_000;
 
-/// No more than these: they are known to be well, but for [`OPEN`].
-const SEEDS_MAX: u64 = 10_000;
-/// Seeds that are known to fail and not yet understood (13197 is another): a request that nobody has taken when all is quiet.
-const OPEN: [u64; 1] = [9_338];
+/// No more than these: they are known to be well.
+const SEEDS_MAX: u64 = 100_000;
 
 fn threads() -> u64 {
     thread::available_parallelism().map_or(1, |threads| threads.get() as u64)
@@ -29,7 +27,7 @@ fn every_promise_is_kept_under_every_seed() {
             scope.spawn(move || {
                 let mut seed = first;
                 while (began.elapsed() < TIME && seed < SEEDS_MAX) || seed < SEEDS_MIN {
-                    if let Some(violation) = run(Plan::of(seed)).violation.filter(|_| !OPEN.contains(&seed)) {
+                    if let Some(violation) = run(Plan::of(seed)).violation {
                         panic!(
                             "seed {seed}, after {:?}: {}\nsee it all: hourhand-sim --seed {seed} --trace",
                             violation.at, violation.what

@@ -242,7 +242,8 @@ impl Server {
         let due_from = row.continuous().then(|| now + verdict.backoff);
         if due_from.is_some() {
             row.count_soon(verdict.handled, verdict.counts && !completed);
-            (row.deaths, row.not_before) = (0, due_from);
+            row.deaths = 0;
+            row.not_before = if completed { row.not_before } else { due_from };
         } else if scheduled {
             if handled {
                 row.handled_until =
@@ -271,6 +272,7 @@ impl Server {
             self.notes.push(Note::Skipped { job, by: Some(end.epoch) });
         }
         let (epoch, handled_until) = (end.epoch, after.handled_until);
+        let due_from = due_from.and(after.not_before);
         self.notes.push(Note::Ended { job, epoch, outcome: verdict.outcome, completed, due_from });
         EndAnswer::Recorded { outcome, handled_until, open_for: after.open_for, not_before: after.not_before }
     }

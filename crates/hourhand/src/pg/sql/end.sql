@@ -41,7 +41,8 @@ ended as (
       when c.counts and not (c.continuous and c.completed) then j.attempts + 1 else j.attempts end,
     deaths = case when c.scheduled then 0 else j.deaths end,
     -- A continuous job is due from then on, so that it can be told for how long nobody has run it.
-    not_before = case when not c.scheduled then j.not_before when c.continuous then c.at + make_interval(secs => c.backoff)
+    not_before = case when not c.scheduled or (c.continuous and c.completed) then j.not_before
+      when c.continuous then c.at + make_interval(secs => c.backoff)
       when not c.over and c.backoff > 0 then c.at + make_interval(secs => c.backoff) end
   from current c
   where j.name = c.name
