@@ -123,7 +123,12 @@ impl World {
         for (lock, pid, count) in locks {
             let job = self.server.job_of(lock.key);
             let known = self.server.backends.get(&pid).map(|backend| (backend.process, self.now - backend.begun));
-            let has = |body: &Body| Some(body.job) == job || self.server.groups[body.job] == Some(lock.key);
+            // What waits for its turn in a group keeps its watch, also while its own node runs another of the group.
+            let group = job.and_then(|job| self.server.groups[job]);
+            let has = |body: &Body| {
+                let own = self.server.groups[body.job];
+                Some(body.job) == job || own == Some(lock.key) || (own.is_some() && own == group)
+            };
             let runs = self.bodies.values().any(|body| body.pid == pid && has(body));
             // On its way: to a start, or to be let go.
             let busy = known.is_some_and(|(_, silent)| silent < Duration::from_secs(2));
