@@ -208,14 +208,26 @@ pub fn overlapped(job: &Definition, occurrence: Timestamp, now: Timestamp) -> Op
 }
 
 /// Whether an occurrence has waited so long that somebody should be told: due, not handled, not running, not paused, and older
-/// than `bound`. A continuous job: not running for longer than that, though its backoff has passed.
+/// than `bound`; if it waits for its retry, that much older than the retry's instant. A continuous job: not running for longer than
+/// that, though its backoff has passed.
 pub fn overdue(job: &Definition, facts: &Facts, now: Timestamp, bound: SignedDuration) -> bool {
     if job.schedule.is_continuous() {
         return continuous::overdue(facts, now, bound);
     }
     let oldest = now.checked_sub(bound + job.delay()).unwrap_or(now);
-    let due = job.schedule.previous_at_or_before(oldest).is_some_and(|occurrence| occurrence > facts.floor());
-    due && !facts.running && !facts.paused && facts.renamed.is_none()
+    let due = job.schedule.previous_at_or_before(oldest).filter(|occurrence| *occurrence > facts.floor());
+    due.is_some_and(|newest| !waits_for_retry(job, facts, newest, oldest))
+        && !facts.running
+        && !facts.paused
+        && facts.renamed.is_none()
+}
+
+/// Whether `newest` is not run because its retry's instant, or that of one before it, was not yet reached at `then`.
+fn waits_for_retry(job: &Definition, facts: &Facts, newest: Timestamp, then: Timestamp) -> bool {
+    let in_turn = matches!(job.catch_up, CatchUp::All(_));
+    // A newer occurrence doesn't wait for an older one's retry, but for the backoff after deaths.
+    let applies = facts.deaths > 0 || facts.open_for.is_some_and(|open| open >= newest || in_turn);
+    applies && facts.not_before.is_some_and(|until| until > then)
 }
 
 /// Whether a job seems to have been given up: overdue, and neither registered anew, nor started, nor run for two periods of its

@@ -42,6 +42,8 @@ pub(crate) struct Checks {
     deaths: Vec<u32>,
     /// When each continuous job may run again, by the server's clock.
     due_from: Vec<Option<Timestamp>>,
+    /// When somebody was last told how his wish for a run went: a start may be on its way that he has been told nothing of.
+    by_hand: Vec<Option<At>>,
     /// Some body must end soon.
     hurry: bool,
     /// The newest step of each request that was taken, and when.
@@ -62,6 +64,7 @@ impl Checks {
             uncertain: BTreeSet::new(),
             deaths: vec![0; jobs],
             due_from: vec![None; jobs],
+            by_hand: vec![None; jobs],
             hurry: false,
             taken: BTreeMap::new(),
             freed_at: vec![At::default(); jobs],
@@ -78,6 +81,10 @@ impl Checks {
     /// Whether the job's lock was let go at any moment since.
     pub(crate) fn lock_was_freed(&self, job: usize, since: At) -> bool {
         self.freed_at[job] >= since
+    }
+
+    pub(crate) fn answered_by_hand(&mut self, job: usize, at: At) {
+        self.by_hand[job] = Some(at);
     }
 
     /// A failover has lost what was committed after `at`.

@@ -103,8 +103,9 @@ impl World {
     fn check_backoff(&mut self, job: usize, continuous: bool) {
         let asked = self.processes.iter().any(|process| process.tickets.values().any(|(_, asked)| *asked == job));
         // What was decided by a clock that was set back since is started all the same.
-        let stepped = self.faults.stepped_at.is_some_and(|at| self.now - at < self.ttl);
-        let until = self.checks.due_from[job].filter(|_| continuous && !asked && !stepped);
+        let [stepped, told] =
+            [self.faults.stepped_at, self.checks.by_hand[job]].map(|at| at.is_some_and(|at| self.now - at < self.ttl));
+        let until = self.checks.due_from[job].filter(|_| continuous && !asked && !stepped && !told);
         let now = self.server.now(self.now);
         self.checks.require(until.is_none_or(|until| until <= now), self.now, || {
             format!("P8: continuous job {job} starts at {now}, and its backoff lasts until {until:?}")

@@ -99,6 +99,7 @@ impl World {
 
     fn ticket_answered(&mut self, process: usize, ticket: u64, answer: &TriggerAnswer) {
         let Some((asked, job)) = self.processes[process].tickets.remove(&ticket) else { return };
+        self.checks.answered_by_hand(job, self.now);
         match answer {
             TriggerAnswer::Started(epoch) => {
                 let runs = self.bodies.values().any(|body| body.process == process && body.epoch == *epoch);
