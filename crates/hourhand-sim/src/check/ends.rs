@@ -87,7 +87,9 @@ impl World {
     /// it is overdue by the registered one.
     fn orphaned(&self, job: usize) -> bool {
         let registered = self.server.store.rows.get(&job).map(|row| row.version);
-        let runs_it = |process: &Process| Some(self.server.definition_in(job, process.version)) == registered;
+        let runs_it = |process: &Process| {
+            process.jobs.contains(&job) && Some(self.server.definition_in(job, process.version)) == registered
+        };
         !self.processes.iter().filter(|process| process.alive()).any(runs_it)
     }
 
@@ -112,8 +114,10 @@ impl World {
             let bound = SignedDuration::try_from(BOUND).unwrap_or(SignedDuration::MAX);
             let facts = self.server.facts(job, 0, self.now);
             let definition = self.server.registered(job);
-            let by = |definition: &Definition| facts.as_ref().is_none_or(|facts| overdue(definition, facts, now, bound));
-            let other = &self.server.definitions[job][1 - self.server.store.rows.get(&job).map_or(0, |row| row.version)];
+            let by =
+                |definition: &Definition| facts.as_ref().is_none_or(|facts| overdue(definition, facts, now, bound));
+            let other =
+                &self.server.definitions[job][1 - self.server.store.rows.get(&job).map_or(0, |row| row.version)];
             let late = by(&definition) && (!self.orphaned(job) || by(other));
             self.checks.require(!late, self.now, || format!("P8: job {job} is overdue when all is quiet: {facts:?}"));
         }
