@@ -14,6 +14,7 @@
 //! The job's own `stop_grace`, after which its task is aborted, has to be longer than the command's: see
 //! [`Command::job_stop_grace`]. If the task is aborted all the same, the socket closes and the guardian kills.
 
+mod cause;
 mod ended;
 mod environment;
 mod output;
@@ -26,6 +27,9 @@ use std::time::Duration;
 
 use hourhand::{Failure, Run};
 
+use self::sink::Sink;
+
+pub(crate) use self::cause::Cause;
 pub(crate) use self::ended::Ended;
 pub(crate) use self::environment::facts;
 pub(crate) use self::output::{Kept, passed_through};
@@ -69,9 +73,29 @@ impl Command {
 /// an outage that was to be expected.
 pub(crate) async fn run(command: &Command, run: &Run) -> Result<(), Failure> {
     let kept = Kept::new(command.output_bytes_max, run.clone());
-    let (outside, copies) = output::marked(&command.job, &kept)?;
+    let (outside, copies) = output::marked(&command.job, [Sink::Output, Sink::Error], Some(&kept))?;
     let (_, mut no_signals) = tokio::sync::mpsc::channel(1);
-    let ended = supervise(command, run, outside, &mut no_signals).await?;
+    let ended = supervise(command, Cause::run(run, true), outside, &mut no_signals).await?;
     copies.finish(DRAIN_MAX).await;
     ended.verdict(&kept)
+}
+
+/// Runs a command that tells somebody of a job's end. What it says goes where we speak: standard output is ours to keep clear.
+///
+/// # Errors
+///
+/// It could not be started, or ended otherwise than with exit status 0.
+pub(crate) async fn run_hook(command: &Command, hook: &str, cause: Cause) -> Result<(), String> {
+    let outside = output::marked(&format!("{} {hook}", command.job), [Sink::Error, Sink::Error], None);
+    let (outside, copies) = outside.map_err(|error| error.to_string())?;
+    let (_, mut no_signals) = tokio::sync::mpsc::channel(1);
+    let ended = supervise(command, cause, outside, &mut no_signals).await.map_err(|failure| failure.to_string())?;
+    copies.finish(DRAIN_MAX).await;
+    let program = command.argv.first().map(|program| program.display().to_string()).unwrap_or_default();
+    match ended {
+        Ended::With(status) if status.code() == 0 => Ok(()),
+        Ended::With(status) => Err(format!("{program}: {status}")),
+        Ended::NotStarted { why, .. } => Err(why),
+        Ended::GuardianKilled => Err(format!("{program}: its guardian was killed")),
+    }
 }

@@ -28,13 +28,18 @@ use crate::refusal::Refusal;
 /// What follows the list of subcommands.
 const EXAMPLES: &str = "\
 Examples:
-  hourhand status                                               what runs where, what is overdue, what comes next
-  hourhand history order-sync --limit 5                         how its last runs ended
-  hourhand next \"30 2 * * MON-FRI\" --time-zone Europe/Berlin    what a schedule means
-  hourhand key order-sync                                       its advisory lock's key, for any language
-  hourhand migrate                                              makes the schema
+  # what runs where, what is overdue, what comes next
+  hourhand status
+  # how its last runs ended
+  hourhand history order-sync --limit 5
+  # what a schedule means
+  hourhand next \"30 2 * * MON-FRI\" --time-zone Europe/Berlin
+  # its advisory lock's key, for any language
+  hourhand key order-sync
+  # makes the schema
+  hourhand migrate
 
-Exit status: 0 done; 1 what was asked for failed; 2 the command line or the configuration is wrong;
+Exit status: 0 done; 1 what was asked for failed; 2 the command line or the configuration is wrong; \
 69 the database can't be reached; others where a command says so.";
 
 /// Periodic jobs, each on exactly one host at a time, coordinated only by PostgreSQL.
@@ -133,6 +138,22 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
+
+    /// Examples stand as they are written, so they have to fit; prose is wrapped by the terminal that shows it, so it is one line.
+    #[test]
+    fn examples_fit_a_terminal_and_prose_wraps() {
+        let top = Cli::command();
+        let mut wrong = Vec::new();
+        for command in std::iter::once(&top).chain(top.get_subcommands()) {
+            let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            let prose = |line: &str| !line.is_empty() && !line.starts_with("  ") && !line.ends_with(':');
+            let torn = lines.windows(2).filter(|pair| prose(pair[0]) && prose(pair[1])).map(|pair| pair[1]);
+            let wide = lines.iter().filter(|line| line.starts_with("  ") && line.chars().count() > 80).copied();
+            wrong.extend(torn.chain(wide).map(|line| format!("{}: {line}", command.get_name())));
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
 
     #[test]
     fn the_tree_of_commands_is_sound() {

@@ -4,7 +4,7 @@
 //! the environment and from files is part of it: a changed file is read anew at SIGHUP, and compared with what runs.
 
 mod job;
-mod length;
+mod program;
 mod section;
 mod source;
 mod text;

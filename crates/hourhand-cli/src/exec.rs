@@ -5,7 +5,6 @@
 //! the exit status is the command's.
 
 mod body;
-mod length;
 mod signals;
 
 use std::ffi::OsString;
@@ -18,10 +17,12 @@ use jiff::SignedDuration;
 
 use self::body::Wrapped;
 use crate::globals::Globals;
+use crate::length;
 use crate::output::Output;
-use crate::output::when::{relative, rfc3339};
+use crate::output::when::near_and_civil;
 use crate::refusal::Refusal;
 use crate::runtime::block_on;
+use hourhand_core::plain::inline;
 
 /// The time-out passed: as `timeout(1)` says it.
 const TIMED_OUT: i32 = 124;
@@ -31,12 +32,12 @@ const LOST: i32 = 75;
 const EXAMPLES: &str = "\
 Examples:
   hourhand exec nightly-report -- ./report.sh --all
-  hourhand exec order-sync --if-due @hourly --timeout 20m -- python manage.py sync_orders
+  hourhand exec order-sync --if-due @hourly --timeout 20m -- ./sync_orders
   hourhand exec deploy --wait 10m --conflict-exit-code 17 -- ./deploy.sh
   hourhand exec console --no-history -- bash
 
-Exit status: the command's own; 124 timed out; 128 and the signal's number if a signal killed it; 75 the lock was lost and the command
-stopped; 0 (or --conflict-exit-code) another host has it or it is paused; 0 not due; 127 no such command, 126 not executable; 69 the
+Exit status: the command's own; 124 timed out; 128 and the signal's number if a signal killed it; 75 the lock was lost and the command \
+stopped; 0 (or --conflict-exit-code) another host has it or it is paused; 0 not due; 127 no such command, 126 not executable; 69 the \
 database can't be reached; 2 the command line or the configuration is wrong. What was not run is said on standard error.";
 
 /// Runs one command as a job: on one host at a time.
@@ -45,13 +46,13 @@ database can't be reached; 2 the command line or the configuration is wrong. Wha
 /// when this program does, even by kill -9, with everything that it has started; and it is stopped when its lock is lost.
 /// Signals are passed on to it, standard input and the terminal are its own.
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = "hourhand exec [OPTIONS] <NAME> -- <CMD>...")]
 pub(crate) struct Exec {
     /// The job: commands of one name exclude each other.
     name: String,
 
     /// Run only if the current occurrence of this schedule is not done yet. A run that failed leaves it due. Registers no schedule.
-    #[arg(long, value_name = "SCHEDULE", conflicts_with = "no_history")]
+    #[arg(long, value_name = "SCHEDULE", conflicts_with = "no_history", value_parser = one_word)]
     if_due: Option<String>,
 
     /// The time zone of --if-due.
@@ -59,22 +60,22 @@ pub(crate) struct Exec {
     time_zone: String,
 
     /// Stop the command when it has run for so long (exit status 124). Default: never.
-    #[arg(long, value_name = "DURATION", value_parser = length::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = length::argument)]
     timeout: Option<SignedDuration>,
 
     /// Between SIGTERM and SIGKILL, when the command is stopped.
-    #[arg(long, value_name = "DURATION", value_parser = length::parse, default_value = "10s")]
+    #[arg(long, value_name = "DURATION", value_parser = length::argument, default_value = "10s")]
     stop_grace: SignedDuration,
 
     /// How far the window (HOURHAND_WINDOW_FROM) reaches back behind what is covered already.
-    #[arg(long, value_name = "DURATION", value_parser = length::parse, conflicts_with = "no_history")]
+    #[arg(long, value_name = "DURATION", value_parser = length::argument, conflicts_with = "no_history")]
     lookback: Option<SignedDuration>,
 
     /// Try so long for the lock if another host has it. Default: not at all.
-    #[arg(long, value_name = "DURATION", value_parser = length::parse, default_value = "0s", hide_default_value = true)]
+    #[arg(long, value_name = "DURATION", value_parser = length::argument, default_value = "0s", hide_default_value = true)]
     wait: SignedDuration,
 
-    /// The exit status when another host has it.
+    /// The exit status when another host has it, or it is paused.
     #[arg(long, value_name = "N", default_value_t = 0)]
     conflict_exit_code: u8,
 
@@ -87,12 +88,22 @@ pub(crate) struct Exec {
     migrate: bool,
 
     /// About how long a host that went silent keeps the lock; the same on all hosts.
-    #[arg(long, value_name = "DURATION", value_parser = length::parse, default_value = "15s")]
+    #[arg(long, value_name = "DURATION", value_parser = length::argument, default_value = "15s")]
     ttl: SignedDuration,
 
     /// The command and its arguments. No shell is involved.
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
+}
+
+/// A schedule as one word of the command line: its first word alone is what a shell makes of one without quotes.
+fn one_word(text: &str) -> Result<String, String> {
+    let torn = !text.contains(' ') && Schedule::parse(text, "UTC").is_err();
+    if torn {
+        Err("it is no schedule: quote it as one word, such as \"30 2 * * *\" or \"every 90s\"".to_owned())
+    } else {
+        Ok(text.to_owned())
+    }
 }
 
 fn refused(error: hourhand::Error) -> Refusal {
@@ -130,7 +141,7 @@ impl Exec {
         if let Some(namespace) = globals.namespace()? {
             builder = builder.namespace(namespace.to_string());
         }
-        let builder = builder.schema(&globals.schema).exclusion(globals.exclusion()).ttl(self.ttl);
+        let builder = builder.schema(globals.schema()).exclusion(globals.exclusion()).ttl(self.ttl);
         Ok(builder.history(!self.no_history).migrate(self.migrate))
     }
 
@@ -159,6 +170,11 @@ impl Exec {
             Some(schedule) => {
                 let schedule = Schedule::parse(schedule, &self.time_zone);
                 let schedule = schedule.map_err(|error| Refusal::wrong(format!("--if-due: {error}")))?;
+                if schedule.is_continuous() {
+                    let why =
+                        "`continuous` has no occurrences that could be due; to keep one command running, hourhand up";
+                    return Err(Refusal::wrong(format!("--if-due: {why}")));
+                }
                 Job::new(&self.name, schedule, body)
             }
             None => Job::on_demand(&self.name, body),
@@ -174,7 +190,7 @@ impl Exec {
 
     /// The exit status, and a word to people where it is not the command's own.
     fn judge(&self, once: &Once, wrapped: &Wrapped, output: &Output) -> i32 {
-        let name = &self.name;
+        let (name, now) = (inline(&self.name), jiff::Timestamp::now());
         let say = |text: String| output.remark(format!("hourhand: {text}"));
         match once {
             Once::Ran { outcome, .. } => {
@@ -183,8 +199,8 @@ impl Exec {
                 code
             }
             Once::AlreadyRunning { node, since, .. } => {
-                let by = node.as_ref().map(|node| format!(" on {node}")).unwrap_or_default();
-                let since = since.map(|since| format!(" since {}", rfc3339(since))).unwrap_or_default();
+                let by = node.as_ref().map(|node| format!(" on {}", inline(node))).unwrap_or_default();
+                let since = since.map(|since| format!(" since {}", near_and_civil(since, now))).unwrap_or_default();
                 say(format!("{name} runs already{by}{since}: not run"));
                 i32::from(self.conflict_exit_code)
             }
@@ -193,9 +209,7 @@ impl Exec {
                 i32::from(self.conflict_exit_code)
             }
             Once::NotDue { next } => {
-                let now = jiff::Timestamp::now();
-                let next =
-                    next.map(|next| format!(", next {} ({})", rfc3339(next), relative(next, now))).unwrap_or_default();
+                let next = next.map(|next| format!(", next {}", near_and_civil(next, now))).unwrap_or_default();
                 say(format!("{name} is not due{next}: not run"));
                 0
             }
@@ -207,7 +221,7 @@ impl Exec {
     }
 
     fn judge_run(&self, outcome: Option<Outcome>, wrapped: &Wrapped) -> (i32, Option<String>) {
-        let name = &self.name;
+        let name = inline(&self.name);
         if wrapped.lost_its_lock() || outcome == Some(Outcome::Lost) {
             return (LOST, Some(format!("the lock of {name} was lost: the command was stopped")));
         }

@@ -27,8 +27,10 @@ pub(crate) struct Globals {
     database: Option<Secret>,
 
     /// The schema of hourhand's tables.
-    #[arg(long, global = true, value_name = "NAME", env = "HOURHAND_SCHEMA", default_value = "hourhand")]
-    pub(crate) schema: String,
+    ///
+    /// [default: hourhand]
+    #[arg(long, global = true, value_name = "NAME", env = "HOURHAND_SCHEMA")]
+    schema: Option<String>,
 
     /// The namespace of the lock keys, where several applications share a database.
     #[arg(long, global = true, value_name = "NAME", env = "HOURHAND_NAMESPACE")]
@@ -39,8 +41,10 @@ pub(crate) struct Globals {
     session_url: Option<Secret>,
 
     /// How runs exclude each other.
-    #[arg(long, global = true, value_name = "KIND", value_enum, default_value_t = ExclusionKind::Session)]
-    exclusion: ExclusionKind,
+    ///
+    /// [default: session]
+    #[arg(long, global = true, value_name = "KIND", value_enum)]
+    exclusion: Option<ExclusionKind>,
 
     /// One JSON value on standard output, and nothing else there.
     #[arg(long, global = true)]
@@ -144,14 +148,22 @@ impl Globals {
         self.database.as_ref().map(|given| given.read("--database")).transpose()
     }
 
-    /// The schema, if another than the usual one is asked for.
+    /// The schema, if the command line or the environment says one: it comes before a file's.
     pub(crate) fn schema_given(&self) -> Option<&str> {
-        (self.schema != "hourhand").then_some(&self.schema)
+        self.schema.as_deref()
     }
 
-    /// The kind of exclusion, if another than the usual one is asked for.
+    /// The schema.
+    pub(crate) fn schema(&self) -> &str {
+        self.schema_given().unwrap_or("hourhand")
+    }
+
+    /// The kind of exclusion, if the command line says one: it comes before a file's.
     pub(crate) fn exclusion_given(&self) -> Option<Exclusion> {
-        (self.exclusion != ExclusionKind::Session).then(|| self.exclusion())
+        self.exclusion.map(|kind| match kind {
+            ExclusionKind::Session => Exclusion::Session,
+            ExclusionKind::Lease => Exclusion::Lease,
+        })
     }
 
     /// Where sessions connect to, if not to the database URL.
@@ -175,9 +187,6 @@ impl Globals {
 
     /// The kind of exclusion.
     pub(crate) fn exclusion(&self) -> Exclusion {
-        match self.exclusion {
-            ExclusionKind::Session => Exclusion::Session,
-            ExclusionKind::Lease => Exclusion::Lease,
-        }
+        self.exclusion_given().unwrap_or(Exclusion::Session)
     }
 }

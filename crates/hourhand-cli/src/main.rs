@@ -12,6 +12,7 @@ mod exec;
 mod globals;
 mod guardian;
 mod init;
+mod length;
 mod logging;
 mod near;
 mod operator;

@@ -25,7 +25,8 @@ pub(crate) fn with_operator<T>(
 ///
 /// They make no sense.
 pub(crate) fn builder(globals: &Globals) -> Result<OperatorBuilder, Refusal> {
-    let mut builder = Operator::builder(globals.database_url()?).schema(&globals.schema);
+    let mut builder = Operator::builder(globals.database_url()?).schema(globals.schema());
+    builder = builder.exclusion(globals.exclusion());
     if let Some(namespace) = globals.namespace()? {
         builder = builder.namespace(namespace.as_str());
     }

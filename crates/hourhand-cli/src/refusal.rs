@@ -83,7 +83,16 @@ impl From<std::io::Error> for Refusal {
 
 /// What clap has to say: help to standard output, a complaint to standard error, and never a password in it.
 pub(crate) fn command_line(error: &clap::Error) -> ExitCode {
-    let text = secret::without_passwords(&error.render().ansi().to_string(), std::env::args());
+    let rendered = error.render();
+    let text = if error.use_stderr() {
+        // It repeats what was typed: without colours it can be told from what would steer the terminal.
+        let red = anstyle::AnsiColor::Red.on_default().bold();
+        let plain = rendered.to_string();
+        block(&plain).replacen("error:", &format!("{red}error:{red:#}"), 1)
+    } else {
+        rendered.ansi().to_string()
+    };
+    let text = secret::without_passwords(&text, std::env::args());
     // Nobody may be listening any more; the status says it all the same.
     let _ =
         if error.use_stderr() { write!(anstream::stderr(), "{text}") } else { write!(anstream::stdout(), "{text}") };

@@ -84,7 +84,7 @@ async fn until_told_to_stop(orders: &Orders, config: Config, settings: Settings)
             () = stopping.cancelled() => break,
             () = signals.hangup() => {
                 manager::reloading();
-                sidecar.reload().await;
+                sidecar.reload(listening.as_ref()).await;
                 manager::ready();
             }
         }

@@ -14,7 +14,7 @@ use tokio::runtime::Handle as Runtime;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::directory::Directory;
-use crate::drive::{Brief, Command, FirstTrouble, Reports, Roster, RunEnd};
+use crate::drive::{Brief, Command, FirstTrouble, Heard, Reports, Roster};
 use crate::error::Error;
 use crate::job::Job;
 use crate::member::{Member, Terms, define};
@@ -29,7 +29,7 @@ const TTL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How the first visit to the database went.
 pub(crate) type FirstVisit = oneshot::Receiver<Result<(), FirstTrouble>>;
 /// Where the end of a run that is run once goes.
-pub(crate) type Ends = mpsc::UnboundedSender<RunEnd>;
+pub(crate) type Told = mpsc::UnboundedSender<Heard>;
 type Signal = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A scheduler to be: see [`Scheduler::builder`].
@@ -50,11 +50,11 @@ pub struct SchedulerBuilder {
     start_delay: Duration,
     shutdown_grace: Duration,
     runs_max: usize,
-    exclusion: Exclusion,
+    pub(crate) exclusion: Exclusion,
     resident: bool,
     migrate: bool,
     history: bool,
-    ends: Option<Ends>,
+    told: Option<Told>,
     complaints: Vec<String>,
 }
 
@@ -88,7 +88,7 @@ impl SchedulerBuilder {
             resident: false,
             migrate: false,
             history: true,
-            ends: None,
+            told: None,
             complaints: Vec::new(),
         }
     }
@@ -262,8 +262,8 @@ impl SchedulerBuilder {
         }
     }
 
-    /// Prepares for the one job and its one run, whose end goes to `ends`.
-    pub(crate) fn once(mut self, ends: Ends) -> Result<(Self, String), Error> {
+    /// Prepares for the one job and its one run; whoever waits for it is `told`.
+    pub(crate) fn once(mut self, told: Told) -> Result<(Self, String), Error> {
         let [job] = self.jobs.as_mut_slice() else {
             self.complaints.push("run_once: exactly one job is run once".to_owned());
             return Err(Error::config(self.complaints));
@@ -277,13 +277,13 @@ impl SchedulerBuilder {
         if !self.history && self.exclusion == Exclusion::Lease {
             self.complaints.push("history: a lease is a row; without any there are only session locks".to_owned());
         }
-        (self.ends, self.resident) = (Some(ends), true);
+        (self.told, self.resident) = (Some(told), true);
         Ok((self, name))
     }
 
     /// Starts the thread. Its first visit is still to come.
     pub(crate) fn launch(mut self) -> Result<(Scheduler, FirstVisit), Error> {
-        let (signal, ends) = (self.shutdown.take(), self.ends.take());
+        let (signal, waiting) = (self.shutdown.take(), self.told.take());
         let Checked { brief, members, terms, node, identity } = self.check()?;
         let directory = Arc::new(Directory::default());
         let mut roster = Roster::new(node, directory.clone());
@@ -294,7 +294,7 @@ impl SchedulerBuilder {
         let (commands, orders) = mpsc::unbounded_channel();
         let (ending, ended) = watch::channel(false);
         let (told, first_visit) = oneshot::channel();
-        let reports = Reports { first_visit: Some(told), ends };
+        let reports = Reports { first_visit: Some(told), waiting };
         thread::spawn((brief, roster), orders, reports, (ending, identity))?;
         let scheduler = Scheduler::on(Handle { commands: commands.clone(), directory, terms, ended: ended.clone() });
         if let Some(signal) = signal {

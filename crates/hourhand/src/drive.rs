@@ -96,12 +96,21 @@ impl RunEnd {
     }
 }
 
+/// What somebody is told who waits for one run.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// A run has ended.
+    End(RunEnd),
+    /// A lock of this process's jobs may have come free: somebody said so, or may have.
+    Free,
+}
+
 /// What the loop tells the front door.
 pub(crate) struct Reports {
     /// How the first visit went: done, or the first trouble.
     pub(crate) first_visit: Option<Reply<Result<(), FirstTrouble>>>,
-    /// Whoever waits for the end of a run.
-    pub(crate) ends: Option<mpsc::UnboundedSender<RunEnd>>,
+    /// Whoever waits for one run.
+    pub(crate) waiting: Option<mpsc::UnboundedSender<Heard>>,
 }
 
 /// Why the first visit came to nothing.
@@ -128,6 +137,7 @@ pub(crate) async fn drive(
     let mut event = Event::Woke;
     while drive.take(event, reports) {
         event = drive.next_event(commands).await;
+        reports.note_free(&event, &drive.roster.catalog);
     }
 }
 
@@ -273,9 +283,9 @@ impl Drive<'_> {
                     self.bodies.forget(*slot, *epoch);
                 }
                 self.meter.note(&notice, &self.roster.catalog, self.clock.now().mono);
-                if let Some((ends, end)) = reports.ends.as_ref().zip(RunEnd::of(&notice)) {
-                    // Whoever waited may have gone.
-                    let _ = ends.send(end);
+                if let Some((waiting, end)) = reports.waiting.as_ref().zip(RunEnd::of(&notice)) {
+                    // Whoever waited may have gone, here and below.
+                    let _ = waiting.send(Heard::End(end));
                 }
                 notices::say(notice, &self.roster.catalog);
             }
@@ -321,6 +331,19 @@ impl Reports {
     fn first_visit(&mut self, result: Result<(), FirstTrouble>) {
         if let Some(waiting) = self.first_visit.take() {
             let _ = waiting.send(result);
+        }
+    }
+
+    /// A notice may have been missed while there was no session, or when there were too many.
+    fn note_free(&self, event: &Event, catalog: &Catalog) {
+        let Some(waiting) = &self.waiting else { return };
+        let free = match event {
+            Event::Freed(key) => catalog.entries.iter().flatten().any(|entry| entry.key.0 == *key),
+            Event::HintsLost | Event::Connected { .. } => true,
+            _ => false,
+        };
+        if free {
+            let _ = waiting.send(Heard::Free);
         }
     }
 

@@ -112,13 +112,46 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
             Kind::Config(complaints) => f.write_str(&complaints.join("\n")),
-            Kind::Database { attempted, trouble } => write!(f, "{attempted}: {}", trouble.text),
+            Kind::Database { attempted, trouble } => match deed(attempted, trouble.kind) {
+                Some(deed) => write!(f, "could not {deed}: {}", trouble.text),
+                None => f.write_str(&trouble.text),
+            },
             Kind::Superseded { job, epoch } => write!(f, "run {epoch} of job {job} is no longer the current one"),
             Kind::Transaction { attempted, .. } => f.write_str(attempted),
             Kind::UnknownJob(text) => f.write_str(text),
             Kind::Stopped => f.write_str("the scheduler has shut down"),
         }
     }
+}
+
+/// What was attempted, in words for whoever is told that it failed; none where the trouble says all there is to say.
+fn deed(attempted: &'static str, kind: TroubleKind) -> Option<&'static str> {
+    if attempted == "connect" || matches!(kind, TroubleKind::NotMigrated | TroubleKind::Incompatible) {
+        return None;
+    }
+    Some(match attempted {
+        "audit" => "read who did what",
+        "backfill" => "ask for a backfill",
+        "cancel" => "cancel the run",
+        "evict" => "end the session",
+        "examine" => "look for what is wrong",
+        "fix" => "mend what is safe to mend",
+        "forget" => "forget the job",
+        "history" => "read the history",
+        "listen" => "listen for changes",
+        "locks" => "list the locks",
+        "migrate" => "make or upgrade the schema",
+        "nodes" => "list the nodes",
+        "pause" => "pause the job",
+        "requests" => "list what is asked for",
+        "resume" => "resume the job",
+        "run" => "run the job",
+        "status" => "see how the jobs stand",
+        "trigger" => "ask for a run",
+        "wait" => "wait for the end of the run",
+        "window" => "see or set the window",
+        other => other,
+    })
 }
 
 impl fmt::Debug for Error {

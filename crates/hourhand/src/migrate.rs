@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hourhand_core::protocol::{Answer, Question};
 use uuid::Uuid;
 
 use crate::error::Error;
 use crate::pg::conninfo::{Conninfo, Environment};
-use crate::pg::{self, Catalog, Schema, SessionSettings, Signature, Statements};
+use crate::pg::{self, Schema, SessionSettings, Signature, Statements};
 
 /// How long another session's migration is waited for.
 const WAIT_MAX: Duration = Duration::from_secs(60);
@@ -26,6 +25,16 @@ pub fn migration_sql(schema: &str, after: i32, role: Option<&str>) -> Result<Str
     Ok(pg::migrate::printed(&schema, after, role))
 }
 
+/// What [`migrate`] found and left: for whoever tells a person what has been done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Migrated {
+    /// The version that was there; 0: no schema.
+    pub from: i32,
+    /// The version that is there now. A schema newer than this program stays as it is.
+    pub to: i32,
+}
+
 /// Makes or upgrades hourhand's schema, and starts no scheduler: for a service's own migration command.
 ///
 /// Needs the right to create the schema, or a schema that is there and belongs to the role. May be called by many processes at
@@ -35,7 +44,7 @@ pub fn migration_sql(schema: &str, after: i32, role: Option<&str>) -> Result<Str
 ///
 /// [`Error::is_config`] for an unreadable URL or a bad schema name, [`Error::is_incompatible`] for a server older than PostgreSQL
 /// 14, else what the database said.
-pub async fn migrate(database_url: &str, schema: &str) -> Result<(), Error> {
+pub async fn migrate(database_url: &str, schema: &str) -> Result<Migrated, Error> {
     let config = |error: String| Error::config(vec![error]);
     let conninfo =
         Conninfo::parse(database_url, &Environment::of_process()).map_err(|error| config(error.to_string()))?;
@@ -52,12 +61,13 @@ pub async fn migrate(database_url: &str, schema: &str) -> Result<(), Error> {
     };
     let failed = |trouble| Error::database("migrate", trouble);
     let opened = settings.open(Uuid::new_v4().to_string(), false, None).await.map_err(failed)?;
-    let catalog = Catalog { entries: Vec::new(), node: String::new() };
     let work = async {
-        while opened.session.ask(&catalog, &Question::Migrate, &[]).await? == Answer::MigrationBusy {
+        loop {
+            if let Some(from) = opened.session.upgrade().await? {
+                return Ok(Migrated { from, to: from.max(pg::migrate::NEWEST) });
+            }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        Ok(())
     };
     tokio::select! {
         done = tokio::time::timeout(WAIT_MAX, work) => match done {

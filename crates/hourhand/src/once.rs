@@ -3,18 +3,22 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use hourhand_core::node::Exclusion;
 use hourhand_core::outcome::Outcome;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
 
 use crate::builder::SchedulerBuilder;
 use crate::clock::machine;
-use crate::drive::FirstTrouble;
+use crate::drive::{FirstTrouble, Heard};
 use crate::error::Error;
 use crate::scheduler::{Scheduler, Triggered};
 
-/// Between two tries for a lock that somebody else has.
-const TRY_AGAIN: Duration = Duration::from_millis(500);
+/// Whoever lets a lock go says so, and the session listens. A holder that dies says nothing, and nothing may wait for a lock inside the
+/// server: so it is tried again this often.
+const TRY_AGAIN: Duration = Duration::from_secs(5);
+/// Who takes leases may be behind a transaction pooler, and hears nothing.
+const TRY_AGAIN_DEAF: Duration = Duration::from_secs(1);
 
 /// What came of [`SchedulerBuilder::run_once`].
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +58,8 @@ impl SchedulerBuilder {
     ///
     /// A job made by [`Job::on_demand`](crate::Job::on_demand) runs now. One with a schedule runs if the current occurrence of that
     /// schedule is not handled yet, and stays due when it fails, for whoever asks next. Either way nothing but the job's row is
-    /// registered: the schedule of a process that is there all the time stays as it is. A lock that is taken is tried for `wait`.
+    /// registered: the schedule of a process that is there all the time stays as it is. A lock that is taken is waited for up to
+    /// `wait`: its holder says when it lets go, and for one that dies without a word it is tried every 5 s (a lease every second).
     ///
     /// Has no effect: [`enabled`](Self::enabled), [`resident`](Self::resident), [`start_delay`](Self::start_delay).
     ///
@@ -65,12 +70,13 @@ impl SchedulerBuilder {
     pub async fn run_once<L: TryInto<SignedDuration, Error: Display>>(self, wait: L) -> Result<Once, Error> {
         let wait = wait.try_into().map_err(|error| Error::config(vec![format!("wait: {error}")]))?;
         let until = machine() + Duration::try_from(wait).unwrap_or(Duration::ZERO);
-        let (ends, ended) = mpsc::unbounded_channel();
-        let (builder, job) = self.once(ends)?;
+        let pace = if self.exclusion == Exclusion::Lease { TRY_AGAIN_DEAF } else { TRY_AGAIN };
+        let (told, heard) = mpsc::unbounded_channel();
+        let (builder, job) = self.once(told)?;
         let (scheduler, first_visit) = builder.launch()?;
         let ran = match first_visit.await {
             Ok(Err(trouble)) => Err(refused(trouble)),
-            Ok(Ok(())) | Err(_) => run(&scheduler, &job, until, ended).await,
+            Ok(Ok(())) | Err(_) => run((&scheduler, &job), (until, pace), heard).await,
         };
         scheduler.shutdown().await;
         ran
@@ -78,12 +84,13 @@ impl SchedulerBuilder {
 }
 
 async fn run(
-    scheduler: &Scheduler,
-    job: &str,
-    until: Duration,
-    mut ended: mpsc::UnboundedReceiver<crate::drive::RunEnd>,
+    (scheduler, job): (&Scheduler, &str),
+    (until, pace): (Duration, Duration),
+    mut heard: mpsc::UnboundedReceiver<Heard>,
 ) -> Result<Once, Error> {
     let epoch = loop {
+        // What was said before the lock is tried, the try itself shows.
+        while heard.try_recv().is_ok() {}
         match scheduler.trigger(job).await? {
             Triggered::Started { epoch } => break epoch,
             Triggered::AlreadyRunning { node, since, epoch } => {
@@ -91,15 +98,18 @@ async fn run(
                 if left.is_zero() {
                     return Ok(Once::AlreadyRunning { node, since, epoch });
                 }
-                tokio::time::sleep(left.min(TRY_AGAIN)).await;
+                // Freed, or not: then it is tried again.
+                let _ = tokio::time::timeout(left.min(pace), heard.recv()).await;
             }
             Triggered::NotDue { next } => return Ok(Once::NotDue { next }),
             Triggered::Paused => return Ok(Once::Paused),
             Triggered::Off => return Err(Error::stopped()),
         }
     };
-    while let Some(end) = ended.recv().await {
-        if end.epoch == epoch {
+    while let Some(heard) = heard.recv().await {
+        if let Heard::End(end) = heard
+            && end.epoch == epoch
+        {
             let (outcome, error) = end.outcome.unzip();
             let outcome = outcome.and_then(|word| Outcome::parse(&word));
             return Ok(Once::Ran { epoch, outcome, error: error.flatten() });
@@ -113,7 +123,7 @@ fn refused(trouble: FirstTrouble) -> Error {
     match crate::builder::unservable(&trouble) {
         Some(error) => error,
         None => match trouble {
-            FirstTrouble::Database(trouble) => Error::database("run_once", trouble),
+            FirstTrouble::Database(trouble) => Error::database("run", trouble),
             FirstTrouble::SessionShared | FirstTrouble::OtherKey(_) => Error::stopped(),
         },
     }

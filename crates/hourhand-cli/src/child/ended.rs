@@ -42,10 +42,7 @@ impl Ended {
                 return Err(Failure::unexpected("the command's guardian was killed, and the command with it"));
             }
         };
-        let message = match kept.last_line() {
-            Some(line) => format!("{status}: {line}"),
-            None => status.to_string(),
-        };
+        let message = format!("{status}{}", kept.last_words().unwrap_or_default());
         match status {
             Status::Exited(0) => Ok(()),
             Status::Exited(TEMPORARY) => Err(Failure::transient(message)),

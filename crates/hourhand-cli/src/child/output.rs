@@ -14,11 +14,14 @@ use tokio::task::JoinSet;
 
 use super::sink::Sink;
 use super::supervise::Outside;
+use hourhand_core::plain::block;
 
 /// A line that is longer is passed on in pieces of this size.
 const LINE_BYTES_MAX: usize = 16 * 1024;
 /// Of the last line, in the message of a failure.
 const LAST_LINE_CHARS_MAX: usize = 300;
+/// Enough for that.
+const COMPLAINT_BYTES_MAX: usize = 4 * 1024;
 
 /// The end of a run's output. Goes to the run when it is dropped: also if the body is aborted.
 #[derive(Clone)]
@@ -26,7 +29,24 @@ pub(crate) struct Kept(Arc<Inner>);
 
 struct Inner {
     tail: Mutex<Tail>,
+    /// The end of standard error alone.
+    complaint: Mutex<Tail>,
     run: Run,
+}
+
+/// The same, for one of the command's streams.
+struct OfStream {
+    kept: Kept,
+    is_error: bool,
+}
+
+impl OfStream {
+    fn add(&mut self, bytes: &[u8]) {
+        self.kept.0.tail.lock().unwrap_or_else(PoisonError::into_inner).add(bytes);
+        if self.is_error {
+            self.kept.0.complaint.lock().unwrap_or_else(PoisonError::into_inner).add(bytes);
+        }
+    }
 }
 
 impl Drop for Inner {
@@ -41,19 +61,26 @@ impl Drop for Inner {
 impl Kept {
     /// Keeps the last so many bytes for a run.
     pub(crate) fn new(bytes_max: usize, run: Run) -> Kept {
-        let tail = Mutex::new(Tail { bytes: VecDeque::new(), bytes_max, dropped: 0 });
-        Kept(Arc::new(Inner { tail, run }))
+        let tail = |bytes_max| Mutex::new(Tail { bytes: VecDeque::new(), bytes_max, dropped: 0 });
+        Kept(Arc::new(Inner { tail: tail(bytes_max), complaint: tail(COMPLAINT_BYTES_MAX), run }))
     }
 
-    fn add(&self, bytes: &[u8]) {
-        self.0.tail.lock().unwrap_or_else(PoisonError::into_inner).add(bytes);
+    fn stream(&self, stream: Sink) -> OfStream {
+        OfStream { kept: self.clone(), is_error: stream == Sink::Error }
     }
 
-    /// The last line that is not empty.
-    pub(crate) fn last_line(&self) -> Option<String> {
-        let text = self.0.tail.lock().unwrap_or_else(PoisonError::into_inner).text();
-        let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
-        Some(line.chars().take(LAST_LINE_CHARS_MAX).collect())
+    /// What it said last, in words that follow upon how it ended: the last line of standard error says why, that of standard output
+    /// may be anything.
+    pub(crate) fn last_words(&self) -> Option<String> {
+        let last = |tail: &Mutex<Tail>| {
+            let text = tail.lock().unwrap_or_else(PoisonError::into_inner).text();
+            let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+            Some(line.chars().take(LAST_LINE_CHARS_MAX).collect::<String>())
+        };
+        match last(&self.0.complaint) {
+            Some(line) => Some(format!(": {line}")),
+            None => last(&self.0.tail).map(|line| format!("; its output ends with: {line}")),
+        }
     }
 }
 
@@ -96,21 +123,22 @@ impl Copies {
     }
 }
 
-/// For a sidecar: nothing to read, and each line marked with its job.
+/// For a sidecar: nothing to read, and each line marked, with its job above all. A hook's output is nobody's to keep.
 ///
 /// # Errors
 ///
 /// The system has no more descriptors.
-pub(super) fn marked(job: &str, kept: &Kept) -> Result<(Outside, Copies)> {
+pub(super) fn marked(mark: &str, sinks: [Sink; 2], kept: Option<&Kept>) -> Result<(Outside, Copies)> {
     let mut copies = JoinSet::new();
-    let mut open = |sink| -> Result<OwnedFd> {
+    let mut open = |sink, stream| -> Result<OwnedFd> {
         let (reading, writing) = std::io::pipe()?;
-        let (lines, kept) = (Lines::new(format!("[{job}] ")), kept.clone());
-        copies.spawn(copy_lines(receiver(reading)?, sink, lines, kept));
+        let kept = kept.map(|kept| kept.stream(stream));
+        copies.spawn(copy_lines(receiver(reading)?, sink, Lines::new(format!("[{mark}] ")), kept));
         Ok(writing.into())
     };
-    let streams = [std::fs::File::open("/dev/null")?.into(), open(Sink::Output)?, open(Sink::Error)?];
-    Ok((Outside { streams, terminal: None, on_record: true, notifies: false }, Copies(copies)))
+    let [output, error] = sinks;
+    let streams = [std::fs::File::open("/dev/null")?.into(), open(output, Sink::Output)?, open(error, Sink::Error)?];
+    Ok((Outside { streams, terminal: None, notifies: false }, Copies(copies)))
 }
 
 /// For one command on its own: what it writes passes through as it is. What goes to a terminal or a file is its own affair; what goes
@@ -126,16 +154,13 @@ pub(crate) fn passed_through(terminal: Option<i32>, kept: Option<&Kept>) -> Resu
     let mut pass = |own: OwnedFd, sink: Sink| -> Result<OwnedFd> {
         let Some(kept) = kept.filter(|_| is_passed_on(&own)) else { return Ok(own) };
         let (reading, writing) = std::io::pipe()?;
-        copies.spawn(copy(receiver(reading)?, sink, kept.clone()));
+        copies.spawn(copy(receiver(reading)?, sink, kept.stream(sink)));
         Ok(writing.into())
     };
     let same = are_same(&output, &error);
     let output = pass(output, Sink::Output)?;
     let error = if same { output.try_clone()? } else { pass(error, Sink::Error)? };
-    Ok((
-        Outside { streams: [input, output, error], terminal, on_record: kept.is_some(), notifies: true },
-        Copies(copies),
-    ))
+    Ok((Outside { streams: [input, output, error], terminal, notifies: true }, Copies(copies)))
 }
 
 fn is_passed_on(descriptor: &OwnedFd) -> bool {
@@ -148,7 +173,7 @@ fn are_same(one: &OwnedFd, other: &OwnedFd) -> bool {
     of(one).is_some() && of(one) == of(other)
 }
 
-async fn copy(mut reading: Receiver, sink: Sink, kept: Kept) {
+async fn copy(mut reading: Receiver, sink: Sink, mut kept: OfStream) {
     let mut piece = vec![0; 64 * 1024];
     while let Ok(length @ 1..) = reading.read(&mut piece).await {
         kept.add(&piece[..length]);
@@ -163,20 +188,33 @@ fn receiver(reading: PipeReader) -> Result<Receiver> {
     Receiver::from_owned_fd(reading.into())
 }
 
-async fn copy_lines(mut reading: Receiver, sink: Sink, mut lines: Lines, kept: Kept) {
+async fn copy_lines(mut reading: Receiver, sink: Sink, mut lines: Lines, mut kept: Option<OfStream>) {
+    let mut keep = |line: &[u8]| {
+        if let Some(kept) = &mut kept {
+            kept.add(line);
+        }
+    };
+    let shown = |line: Vec<u8>| if sink.is_terminal() { for_terminal(&line) } else { line };
     let mut piece = vec![0; 8 * 1024];
     // If it can't be read any more, that is its end.
     while let Ok(length @ 1..) = reading.read(&mut piece).await {
         for line in lines.take(&piece[..length]) {
-            kept.add(&line[lines.mark.len()..]);
+            keep(&line[lines.mark.len()..]);
             // A sidecar whose own output is cut off goes on: history keeps it.
-            let _ = sink.write(line).await;
+            let _ = sink.write(shown(line)).await;
         }
     }
     if let Some(line) = lines.rest() {
-        kept.add(&line[lines.mark.len()..]);
-        let _ = sink.write(line).await;
+        keep(&line[lines.mark.len()..]);
+        let _ = sink.write(shown(line)).await;
     }
+}
+
+/// A marked line as a terminal may have it: several jobs share that, and none of them owns it.
+fn for_terminal(line: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(line);
+    let text = text.strip_suffix("\r\n").map_or_else(|| text.clone(), |text| format!("{text}\n").into());
+    block(&text).into_owned().into_bytes()
 }
 
 /// Cuts a stream into lines and marks them.
@@ -250,6 +288,15 @@ mod tests {
         let pieces = texts(lines.take(format!("x{long}\n").as_bytes()));
         assert_eq!(pieces.concat().replace('\n', ""), format!("x{long}"));
         assert!(pieces.len() > 1 && pieces.iter().all(|piece| piece.len() <= LINE_BYTES_MAX + 1));
+    }
+
+    #[test]
+    fn a_terminal_is_shown_what_would_steer_it() {
+        let shown = |line: &[u8]| String::from_utf8(for_terminal(line)).unwrap();
+        assert_eq!(shown(b"[a] \x1b[2Jgone\x07\n"), "[a] \\x{1b}[2Jgone\\x{07}\n");
+        assert_eq!(shown("[a] \u{202e}txt.exe\r\n".as_bytes()), "[a] \\x{202e}txt.exe\n");
+        assert_eq!(shown("[a] 50 %\rdone\t정산 \n".as_bytes()), "[a] 50 %\\rdone\t정산 \n");
+        assert_eq!(shown(b"[a] \xff\n"), "[a] \u{fffd}\n");
     }
 
     #[test]

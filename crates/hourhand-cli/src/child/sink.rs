@@ -3,7 +3,7 @@
 //! Whoever reads our output may be slow. Then the thread waits, its queue fills, the copies wait, the pipes fill, and the commands wait:
 //! nothing is lost, nothing piles up, and neither runtime nor session wait with them.
 
-use std::io::Write;
+use std::io::{IsTerminal as _, Write};
 use std::sync::OnceLock;
 
 use tokio::sync::{mpsc, oneshot};
@@ -38,6 +38,16 @@ impl Sink {
     /// Nobody reads it any more.
     pub(crate) async fn write(self, bytes: Vec<u8>) -> Result<(), Gone> {
         self.queue().send(Piece::Bytes(bytes)).await.map_err(|_| Gone)
+    }
+
+    /// Whether a person looks at it: then what steers a terminal is shown as what it is.
+    pub(crate) fn is_terminal(self) -> bool {
+        static OUTPUT: OnceLock<bool> = OnceLock::new();
+        static ERROR: OnceLock<bool> = OnceLock::new();
+        match self {
+            Sink::Output => *OUTPUT.get_or_init(|| std::io::stdout().is_terminal()),
+            Sink::Error => *ERROR.get_or_init(|| std::io::stderr().is_terminal()),
+        }
     }
 
     fn queue(self) -> &'static mpsc::Sender<Piece> {

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use hourhand::{Failure, Run, Trust};
+use hourhand::Failure;
 use rustix::process::Signal;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::net::UnixStream;
@@ -17,8 +17,8 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::Command;
+use super::cause::Cause;
 use super::ended::{Ended, why_not_started};
-use super::environment::{facts, facts_without_record};
 use crate::guardian::words::{Order, Report};
 use crate::guardian::{Brief, GUARDIAN, family, handover, this_program};
 
@@ -35,8 +35,6 @@ pub(crate) struct Outside {
     pub(crate) streams: [OwnedFd; 3],
     /// The process group that has the terminal, which it joins; `None`: a session of its own.
     pub(crate) terminal: Option<i32>,
-    /// Its run is on record: it has an epoch and a window.
-    pub(crate) on_record: bool,
     /// It may speak to the service manager in our place.
     pub(crate) notifies: bool,
 }
@@ -48,27 +46,25 @@ pub(crate) struct Outside {
 /// No guardian could be started for it.
 pub(crate) async fn supervise(
     command: &Command,
-    run: &Run,
+    mut cause: Cause,
     outside: Outside,
     signals: &mut mpsc::Receiver<i32>,
 ) -> Result<Ended, Failure> {
-    let mut trust = run.trust();
-    let believed = *trust.borrow_and_update();
-    let mut guardian = Guardian::start(command, run, believed, outside)?;
-    let (mut trusting, mut signalling, mut late) = (true, true, None);
+    let mut guardian = Guardian::start(command, &mut cause, outside)?;
+    let stopped = cause.stopped.clone();
+    let (mut moving, mut signalling, mut late) = (true, true, None);
     loop {
         tokio::select! {
             report = guardian.reports.next_line() => match report {
-                Ok(Some(line)) => guardian.take(command, Report::parse(&line)),
+                Ok(Some(line)) => guardian.take((command, cause.why_nothing_is_left), Report::parse(&line)),
                 Ok(None) | Err(_) => break,
             },
-            changed = trust.changed(), if trusting => {
-                let until = trust.borrow_and_update().until;
-                guardian.tell(Order::Trust(until)).await;
+            moved = cause.moved(), if moving => {
+                guardian.tell(Order::Trust(cause.until())).await;
                 // Nobody moves it on any more: what was said last stands.
-                trusting = changed.is_ok();
+                moving = moved;
             }
-            () = run.cancelled(), if late.is_none() => {
+            () = stopped.cancelled(), if late.is_none() => {
                 guardian.tell(Order::Stop(command.stop_grace)).await;
                 late = Some(Instant::now() + command.stop_grace + GUARDIAN_LATE);
             }
@@ -108,7 +104,7 @@ impl Drop for Guardian {
 }
 
 impl Guardian {
-    fn start(command: &Command, run: &Run, trust: Trust, outside: Outside) -> Result<Guardian, Failure> {
+    fn start(command: &Command, cause: &mut Cause, outside: Outside) -> Result<Guardian, Failure> {
         if let Some(dir) = command.dir.as_ref().filter(|dir| !dir.is_dir()) {
             return Err(Failure::unexpected(format!(
                 "could not start the command: {} is not a directory",
@@ -116,7 +112,7 @@ impl Guardian {
             )));
         }
         let value = mark();
-        let (process, socket) = spawn(command, run, trust, (&outside, &value))
+        let (process, socket) = spawn(command, cause, (&outside, &value))
             .map_err(|error| Failure::unexpected(format!("could not start the command's guardian: {error}")))?;
         let pid = process.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
         socket.set_nonblocking(true)?;
@@ -126,7 +122,7 @@ impl Guardian {
         Ok(Guardian { process, pid, mark, reports, orders, ended: None, done: false })
     }
 
-    fn take(&mut self, command: &Command, report: Option<Report>) {
+    fn take(&mut self, (command, why): (&Command, &str), report: Option<Report>) {
         match report {
             Some(Report::Started(pid)) => tracing::debug!(job = command.job, pid, "command started"),
             Some(Report::Failed(errno)) => {
@@ -137,7 +133,7 @@ impl Guardian {
             Some(Report::Left(count)) => tracing::warn!(
                 job = command.job,
                 count,
-                "the command has ended and left processes running: they are ended, since nothing of a run may go on without its lock"
+                "the command has ended and left processes running: they are ended, since {why}"
             ),
             None => {}
         }
@@ -192,24 +188,21 @@ impl Guardian {
     }
 }
 
-fn spawn(
-    command: &Command,
-    run: &Run,
-    trust: Trust,
-    (outside, mark): (&Outside, &str),
-) -> io::Result<(Child, Blocking)> {
+fn spawn(command: &Command, cause: &mut Cause, (outside, mark): (&Outside, &str)) -> io::Result<(Child, Blocking)> {
     let (here, there) = Blocking::pair()?;
     let brief = Brief {
         terminal: outside.terminal,
         stop_grace: command.stop_grace,
         // The rest is for us, to see it end before the time is up.
-        lost_grace: trust.stop_within * 4 / 5,
-        until: trust.until,
+        lost_grace: cause.stop_within() * 4 / 5,
+        until: cause.until(),
     };
-    let told = if outside.on_record { facts(run) } else { facts_without_record(run) };
     let mut guardian = tokio::process::Command::new(this_program()?);
     guardian.arg0("hourhand").arg(GUARDIAN).args(brief.to_args()).args(&command.argv);
-    guardian.envs(command.env.iter().map(|(name, value)| (name, value))).envs(told).env(MARK, mark);
+    guardian
+        .envs(command.env.iter().map(|(name, value)| (name, value)))
+        .envs(cause.facts.iter().map(|(name, value)| (name, value)))
+        .env(MARK, mark);
     if !outside.notifies {
         guardian.env_remove("NOTIFY_SOCKET").env_remove("WATCHDOG_USEC").env_remove("WATCHDOG_PID");
     }

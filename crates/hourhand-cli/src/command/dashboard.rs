@@ -17,11 +17,11 @@ use crate::runtime::block_on;
 
 const EXAMPLES: &str = "\
 Examples:
-  hourhand dashboard                                    on http://127.0.0.1:8090, for whoever is on this machine
+  hourhand dashboard   for whoever is on this machine
   hourhand dashboard --listen 127.0.0.1:8090 --read-only
   hourhand dashboard --listen 0.0.0.0:8090 --users-file /etc/hourhand/users
 
-It starts with the database away, and says so on its pages. Only loopback addresses are served without credentials. It speaks
+It starts with the database away, and says so on its pages. Only loopback addresses are served without credentials. It speaks \
 plain HTTP: put a proxy with TLS in front where it leaves the machine.";
 
 /// Serves the dashboard and its JSON API, and runs no job.

@@ -15,10 +15,10 @@ use hourhand_core::plain::block;
 const EXAMPLES: &str = "\
 Examples:
   hourhand doctor
-  hourhand doctor --fix          does first what any node would do by itself, and says what it did
-  hourhand doctor --json | jq -r '.findings[] | select(.severity == \"error\") | .message'
+  hourhand doctor --fix   first does what is safe, and says what it did
+  hourhand doctor --json | jq -r '.findings[].message'
 
-Run it with the role and the connection string of your service: it tries the very session that a scheduler needs. Exit status
+Run it with the role and the connection string of your service: it tries the very session that a scheduler needs. Exit status \
 1: one of the findings is an error.";
 
 /// Finds what is wrong with server, session, schema, locks and jobs, and says what to do about it.

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::status::outcome;
 use crate::globals::Globals;
 use crate::operator::with_operator;
-use crate::output::when::{here, length_in_words, near_and_civil, read, rfc3339};
+use crate::output::when::{civil, here, length_in_words, near_and_civil, read};
 use crate::output::{BAD, Cell, FAINT, Output, STRONG, Table};
 use crate::refusal::Refusal;
 use hourhand_core::outcome::IN_HISTORY;
@@ -17,9 +17,11 @@ const EXAMPLES: &str = "\
 Examples:
   hourhand history order-sync --limit 5
   hourhand history --outcome failed --since \"24h ago\"
-  hourhand history order-sync --epoch 1796053749007507       one run whole, with its output
-  hourhand history --audit                                  who paused, cancelled, triggered what
-  hourhand history --json --since 2026-12-01 | jq -r '.[] | [.job, .outcome] | @tsv'";
+  # one run whole, with its output
+  hourhand history order-sync --epoch 1796053749007507
+  # who paused, cancelled, triggered what
+  hourhand history --audit
+  hourhand history --json | jq -r '.[] | [.job, .outcome] | @tsv'";
 
 /// The library gives pages of at most so many.
 const PAGE: usize = 1000;
@@ -159,7 +161,8 @@ fn whole(output: &Output, entry: &HistoryEntry, now: Timestamp) -> std::io::Resu
     fact("started", Cell::maybe(entry.started_at.map(|at| near_and_civil(at, now))));
     fact("ended", Cell::new(near_and_civil(entry.ended_at, now)));
     fact("took", Cell::maybe(took(entry)));
-    let window = entry.window.map(|window| format!("{} to {}", rfc3339(window.from), rfc3339(window.until)));
+    let window =
+        entry.window.map(|window| format!("{} to {}", civil(window.from, &here()), civil(window.until, &here())));
     fact("window", Cell::maybe(window));
     fact("node", Cell::maybe(entry.node.as_deref()));
     output.table(&facts)?;
@@ -172,13 +175,20 @@ fn whole(output: &Output, entry: &HistoryEntry, now: Timestamp) -> std::io::Resu
     }
 }
 
+/// A particular as people read it: instants in their zone.
+fn word(value: &serde_json::Value) -> String {
+    let Some(text) = value.as_str() else { return value.to_string() };
+    text.parse().map_or_else(|_| text.to_owned(), |at: Timestamp| civil(at, &here()))
+}
+
 fn audit(acts: &[AuditEntry], now: Timestamp) -> Table {
     let mut table = Table::new(&["when", "who", "did", "job", "particulars"]);
     for act in acts {
         let detail = act.detail.as_object().map(|detail| {
             let told = detail.iter().filter(|(_, value)| !value.is_null());
-            let word = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            told.map(|(name, value)| format!("{name} {}", word(value))).collect::<Vec<_>>().join(", ")
+            told.map(|(name, value)| format!("{} {}", name.replace('_', " "), word(value)))
+                .collect::<Vec<_>>()
+                .join(", ")
         });
         table.row([
             near_and_civil(act.at, now).into(),

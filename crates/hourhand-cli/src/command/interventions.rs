@@ -16,9 +16,12 @@ use hourhand_core::plain::inline;
 
 const WINDOW_EXAMPLES: &str = "\
 Examples:
-  hourhand window order-sync                                where its next window begins
-  hourhand window order-sync --from \"2026-12-01 00:00\"      fetches everything since then again
-  hourhand window order-sync --from now                     passes everything before over
+  # where its next window begins
+  hourhand window order-sync
+  # fetches everything since then again
+  hourhand window order-sync --from \"2026-12-01 00:00\"
+  # passes everything before over
+  hourhand window order-sync --from now
 
 A run under way keeps its own window. To run past occurrences again one after another: hourhand backfill.";
 
@@ -75,10 +78,10 @@ impl Window {
 
 const EVICT_EXAMPLES: &str = "\
 Examples:
-  hourhand evict order-sync             shows who holds its lock, and asks
-  hourhand evict order-sync --yes       asks nobody, for scripts
+  hourhand evict order-sync         shows who holds its lock, and asks
+  hourhand evict order-sync --yes   asks nobody, for scripts
 
-For a holder that is stuck or that the lock has leaked into. A frozen node is evicted by its watchers without you; a run of a
+For a holder that is stuck or that the lock has leaked into. A frozen node is evicted by its watchers without you; a run of a \
 healthy one is better cancelled (hourhand cancel).";
 
 /// Ends the session that holds a job's lock, whatever it is; asks first.
@@ -179,7 +182,7 @@ const FORGET_EXAMPLES: &str = "\
 Examples:
   hourhand forget old-report
 
-Only a job that is orphaned (overdue, and neither registered, started nor run for two periods of its schedule) and that nobody
+Only a job that is orphaned (overdue, and neither registered, started nor run for two periods of its schedule) and that nobody \
 holds. A process that still has it registers it anew when it starts. Exit status 1: it stays, and why.";
 
 /// Removes an orphaned job with its history.

@@ -13,11 +13,13 @@ const EXAMPLES: &str = "\
 Examples:
   hourhand key order-sync reindex
   hourhand key --json order-sync | jq .[0].key
-  psql -c \"select pid from pg_locks where locktype = 'advisory' and objsubid = 1
-           and classid = 671176399 and objid = 396264226\"    who holds order-sync
+  # who holds order-sync
+  psql -c \"select pid from pg_locks where locktype = 'advisory'
+           and classid = 671176399 and objid = 396264226 and objsubid = 1\"
 
 The key is BLAKE2b of the name (of namespace:name) with a digest of 8 bytes, read big-endian as a bigint. In Python:
-  int.from_bytes(hashlib.blake2b(b\"order-sync\", digest_size=8).digest(), \"big\", signed=True)";
+  digest = hashlib.blake2b(b\"order-sync\", digest_size=8).digest()
+  int.from_bytes(digest, \"big\", signed=True)";
 
 /// A job's advisory lock key: as bigint, and as classid and objid of pg_locks. Needs no database.
 #[derive(Args, Debug)]

@@ -7,19 +7,23 @@ use hourhand::{AdvisoryLock, Operator};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::globals::Globals;
+use crate::length;
 use crate::operator::with_operator;
 use crate::output::when::{civil, here, length_in_words};
 use crate::output::{BAD, Cell, FAINT, GOOD, ODD, Output, STRONG, Table};
 use crate::refusal::Refusal;
+use hourhand_core::plain::block;
 
 const EXAMPLES: &str = "\
 Examples:
   hourhand locks
-  hourhand locks --watch                                   looks again each second, until Ctrl-C
-  hourhand locks --name nightly-report --name cleanup      have they made a key of one of these words?
+  # looks again each second, until Ctrl-C
+  hourhand locks --watch
+  # a key of these?
+  hourhand locks --name nightly-report --name cleanup
   hourhand locks --json | jq '.[] | select(.idle_seconds > 60)'
 
-Names are known of hourhand's own jobs and of many tools (Rails, Prisma, Flyway, golang-migrate, sqlx and others). A guessed
+Names are known of hourhand's own jobs and of many tools (Rails, Prisma, Flyway, golang-migrate, sqlx and others). A guessed \
 name is tried in the ways in which keys are usually made of words (hourhand's own, hashtext, CRC-32, md5 and others).";
 
 /// A stranger's session that has been idle with a lock for so many seconds may have forgotten it.
@@ -34,8 +38,8 @@ pub(crate) struct Locks {
     watch: bool,
 
     /// With --watch: look this often.
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, requires = "watch", value_parser = pace)]
-    every: f64,
+    #[arg(long, value_name = "LENGTH", default_value = "1s", requires = "watch", value_parser = pace)]
+    every: Duration,
 
     /// A word of which a key may have been made; may be repeated.
     #[arg(long = "name", value_name = "NAME")]
@@ -43,9 +47,13 @@ pub(crate) struct Locks {
 }
 
 /// How often to look: neither a load nor asleep.
-fn pace(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "a number of seconds".to_owned())?;
-    if (0.1..=3600.0).contains(&seconds) { Ok(seconds) } else { Err("0.1 to 3600 seconds".to_owned()) }
+fn pace(text: &str) -> Result<Duration, String> {
+    let pace = length::some(text)?;
+    if (Duration::from_millis(100)..=Duration::from_secs(3600)).contains(&pace) {
+        Ok(pace)
+    } else {
+        Err("from \"100ms\" to \"1h\" is possible".to_owned())
+    }
 }
 
 impl Locks {
@@ -61,7 +69,7 @@ impl Locks {
     }
 
     async fn watch(&self, operator: &Operator, names: &[&str], output: &Output) -> Result<(), Refusal> {
-        let mut ticks = tokio::time::interval(Duration::from_secs_f64(self.every));
+        let mut ticks = tokio::time::interval(self.every);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let (mut last, mut away) = (None, false);
         loop {
@@ -71,7 +79,7 @@ impl Locks {
                 // Who watches a restart wants to see what comes after it.
                 Err(error) if error.is_unreachable() => {
                     if !std::mem::replace(&mut away, true) {
-                        output.remark(format_args!("{BAD}away:{BAD:#} {error}; looking again"));
+                        output.remark(format_args!("{BAD}away:{BAD:#} {}; looking again", block(&error.to_string())));
                     }
                     continue;
                 }

@@ -12,9 +12,12 @@ use crate::runtime::block_on;
 
 const EXAMPLES: &str = "\
 Examples:
-  hourhand migrate                                            with a role that may create the schema, or owns it
-  hourhand migrate --print --grant-to app > hourhand.sql      for a person to read, and to run with psql
-  hourhand migrate --print --after 1 | psql                   only what is later than version 1";
+  # with a role that may create the schema, or owns it
+  hourhand migrate
+  # for a person to read, and to run with psql
+  hourhand migrate --print --grant-to app > hourhand.sql
+  # only what is later than version 1
+  hourhand migrate --print --after 1 | psql";
 
 /// Makes or upgrades hourhand's schema. May be run by many at once: one does it.
 #[derive(Args, Debug)]
@@ -36,21 +39,31 @@ pub(crate) struct Migrate {
 #[derive(Serialize)]
 struct Migrated<'a> {
     schema: &'a str,
+    /// The versions before (0: there was none) and after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sql: Option<&'a str>,
 }
 
 impl Migrate {
     pub(crate) fn run(&self, globals: &Globals, output: &Output) -> Result<(), Refusal> {
-        let schema = globals.schema.as_str();
+        let schema = globals.schema();
         if self.print {
             let sql = hourhand::migration_sql(schema, self.after, self.grant_to.as_deref())?;
-            let shown = Migrated { schema, sql: Some(&sql) };
+            let shown = Migrated { schema, from: None, to: None, sql: Some(&sql) };
             return Ok(output.either(&shown, |_| std::io::stdout().write_all(sql.as_bytes()))?);
         }
         let url = globals.database_url()?;
-        block_on(async { Ok(hourhand::migrate(&url, schema).await?) })?;
-        let done = format!("{GOOD}schema {schema} is up to date{GOOD:#}");
-        Ok(output.either(&Migrated { schema, sql: None }, |output| output.line(done))?)
+        let hourhand::Migrated { from, to, .. } = block_on(async { Ok(hourhand::migrate(&url, schema).await?) })?;
+        let done = match from {
+            0 => format!("{GOOD}made{GOOD:#} schema {schema}, version {to}"),
+            _ if from < to => format!("{GOOD}upgraded{GOOD:#} schema {schema} from version {from} to {to}"),
+            _ => format!("schema {schema} is there already, version {to}: nothing to do"),
+        };
+        Ok(output
+            .either(&Migrated { schema, from: Some(from), to: Some(to), sql: None }, |output| output.line(done))?)
     }
 }

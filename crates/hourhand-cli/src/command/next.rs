@@ -13,20 +13,20 @@ use crate::refusal::Refusal;
 const EXAMPLES: &str = "\
 Examples:
   hourhand next \"30 2 * * *\" --time-zone Europe/Berlin
-  hourhand next \"0 9 * * MON#1\" -n 12                  first Mondays of the coming year
+  hourhand next \"0 9 * * MON#1\" -n 12   first Mondays of the coming year
   hourhand next @hourly --from 2027-01-01 --json
   hourhand next \"every 90s\"
 
-Schedules: crontab's five fields (or six, beginning with seconds), with L, LW, 15W, 5#3, 5L; @hourly, @daily and so on;
+Schedules: crontab's five fields (or six, beginning with seconds), with L, LW, 15W, 5#3, 5L; @hourly, @daily and so on; \
 every 90s, every 1h 30m from 2026-01-01T00:00:00Z; continuous.";
 
 /// What a schedule means, in words, and when it is due next. Needs no database.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Next {
-    /// The schedule, quoted as one word.
-    #[arg(value_name = "EXPR")]
-    schedule: String,
+    /// The schedule; quoted, or a shell takes each `*` for names of files.
+    #[arg(value_name = "EXPR", required = true)]
+    schedule: Vec<String>,
 
     /// The time zone it is read in.
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
@@ -52,7 +52,7 @@ struct Shown {
 
 impl Next {
     pub(crate) fn run(&self, output: &Output) -> Result<(), Refusal> {
-        let schedule = Schedule::parse(&self.schedule, &self.time_zone).map_err(|e| Refusal::wrong(e.to_string()))?;
+        let schedule = self.schedule()?;
         let zone = TimeZone::get(schedule.time_zone()).map_err(|error| Refusal::wrong(error.to_string()))?;
         let now = Timestamp::now();
         let from = read(&self.from, &zone, now).map_err(|error| Refusal::wrong(format!("--from: {error}")))?;
@@ -65,6 +65,17 @@ impl Next {
             notes: schedule.notes(),
         };
         Ok(output.either(&shown, |output| people(output, &shown, &next, (&zone, now)))?)
+    }
+}
+
+impl Next {
+    fn schedule(&self) -> Result<Schedule, Refusal> {
+        let whole = self.schedule.join(" ");
+        Schedule::parse(&whole, &self.time_zone).map_err(|error| {
+            let unquoted = self.schedule.len() > 1;
+            let hint = if unquoted { "\nquote the schedule as one word: a shell may have changed it" } else { "" };
+            Refusal::wrong(format!("{error}{hint}"))
+        })
     }
 }
 

@@ -17,7 +17,7 @@ const PAUSE_EXAMPLES: &str = "\
 Examples:
   hourhand pause order-sync --until 2h --reason \"the order service is moved\"
   hourhand pause order-sync --until \"2026-12-24 18:00\"
-  hourhand pause order-sync                             until somebody resumes it
+  hourhand pause order-sync   until somebody resumes it
 
 A run that is under way goes on (hourhand cancel stops it).";
 
@@ -71,8 +71,10 @@ impl Pause {
 
 const RESUME_EXAMPLES: &str = "\
 Examples:
-  hourhand resume order-sync                  goes on with its next occurrence
-  hourhand resume order-sync --catch-up       what it missed counts as missed, and is caught up";
+  # goes on with its next occurrence
+  hourhand resume order-sync
+  # what it missed counts as missed, and is caught up
+  hourhand resume order-sync --catch-up";
 
 /// Resumes a paused job.
 #[derive(Args, Debug)]
@@ -107,7 +109,8 @@ impl Resume {
 const CANCEL_EXAMPLES: &str = "\
 Examples:
   hourhand cancel order-sync
-  hourhand cancel order-sync --epoch 1796053749007507      that run, and no later one
+  # that run, and no later one
+  hourhand cancel order-sync --epoch 1796053749007507
 
 The run is told to stop wherever it is; its occurrence counts as handled. Exit status 1: nothing runs, or another run.";
 

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use clap::Args;
 use hourhand::{Asked, Backfill as Answer, Operator, RunEnd};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::status::word_of_outcome;
 use crate::globals::Globals;
+use crate::length;
 use crate::operator::with_operator;
-use crate::output::when::{here, near_and_civil, read, rfc3339};
+use crate::output::when::{civil, here, near_and_civil, read, rfc3339};
 use crate::output::{BAD, GOOD, ODD, Output, STRONG};
 use crate::refusal::Refusal;
 use hourhand_core::plain::{block, inline};
@@ -19,10 +20,12 @@ use hourhand_core::plain::{block, inline};
 const TRIGGER_EXAMPLES: &str = "\
 Examples:
   hourhand trigger order-sync
-  hourhand trigger order-sync --wait              until its end; exit status 1 unless it succeeded
-  hourhand trigger order-sync --expires 10m       whoever takes it later than that shall not
+  # until its end; exit status 1 unless it succeeded
+  hourhand trigger order-sync --wait
+  # whoever takes it later than that shall not
+  hourhand trigger order-sync --expires 10m
 
-A connected process takes it at once (hourhand up is one, unless resident = false), one at rest at its next visit. A manual run
+A connected process takes it at once (hourhand up is one, unless resident = false), one at rest at its next visit. A manual run \
 never moves or eats an occurrence. Exit status 1: the job is paused, or nobody has it any more.";
 
 /// Runs a job now, wherever it can run; answers at once.
@@ -38,13 +41,8 @@ pub(crate) struct Trigger {
     wait: bool,
 
     /// The request is void after so long [default: 1h, or a minute after the next visit, if that is later].
-    #[arg(long, value_name = "LENGTH", value_parser = length)]
+    #[arg(long, value_name = "LENGTH", value_parser = length::some)]
     expires: Option<Duration>,
-}
-
-fn length(text: &str) -> Result<Duration, String> {
-    let length = text.parse::<SignedDuration>().map_err(|error| error.to_string())?;
-    Duration::try_from(length).ok().filter(|length| !length.is_zero()).ok_or_else(|| "more than 0 is needed".to_owned())
 }
 
 #[derive(Serialize)]
@@ -131,7 +129,7 @@ Examples:
   hourhand backfill order-sync --from 2026-11-01 --until 2026-11-08
   hourhand backfill order-sync --from \"24h ago\" --until now
 
-Each run's window is the span from its occurrence to the next. hourhand cancel ends what is left of it. Exit status 1: an
+Each run's window is the span from its occurrence to the next. hourhand cancel ends what is left of it. Exit status 1: an \
 earlier backfill of the job is not done yet.";
 
 /// Runs the occurrences of a span again, oldest first, one after another.
@@ -175,8 +173,8 @@ impl Backfill {
                 Answer::Accepted { runs } => output.line(format_args!(
                     "{job}: {runs} occurrence{} from {} to {} will run again",
                     if runs == 1 { "" } else { "s" },
-                    shown.from,
-                    shown.until
+                    civil(from, &here()),
+                    civil(until, &here())
                 )),
                 _ => output.line(format_args!(
                     "{job}: an earlier backfill is not done yet: wait for it, or hourhand cancel {job}"

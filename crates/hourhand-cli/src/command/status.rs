@@ -18,7 +18,7 @@ Examples:
   hourhand status order-sync
   hourhand status --json | jq -r '.[] | select(.overdue) | .job'
 
-A job runs when its lock is held in pg_locks by the session that its row names: a run whose process is gone is shown as
+A job runs when its lock is held in pg_locks by the session that its row names: a run whose process is gone is shown as \
 lost at once, before anybody has recorded it.";
 
 /// How the jobs stand: what runs where, what is paused or overdue, what comes next.
@@ -84,6 +84,10 @@ fn state(job: &JobStatus, now: Timestamp) -> Cell {
 
 /// The schedule as it is written, with its zone where that says something.
 fn schedule(job: &JobStatus) -> String {
+    if job.schedule.is_empty() {
+        // Nothing but `exec`, or `hourhand.begin`, has run it.
+        return "when asked".to_owned();
+    }
     match job.time_zone.as_str() {
         "UTC" | "" => job.schedule.clone(),
         zone => format!("{} ({zone})", job.schedule),

@@ -14,9 +14,12 @@ use crate::up::{self, Orders};
 
 const EXAMPLES: &str = "\
 Examples:
-  hourhand up                                          the jobs of ./hourhand.toml
-  hourhand up -c /etc/hourhand.toml --migrate          makes or upgrades the schema first
-  hourhand up --listen 127.0.0.1:9090                  with /healthz, /livez and /metrics
+  # the jobs of ./hourhand.toml
+  hourhand up
+  # makes or upgrades the schema first
+  hourhand up -c /etc/hourhand.toml --migrate
+  # with /healthz, /livez and /metrics
+  hourhand up --listen 127.0.0.1:9090
 
 A small hourhand.toml:
   database_url = \"postgres://app@db.example/app\"
@@ -25,7 +28,7 @@ A small hourhand.toml:
   schedule = \"@hourly\"
   command = [\"python\", \"manage.py\", \"sync_orders\"]
 
-Signals: SIGHUP takes up a changed file (one with mistakes is refused, and the old one stays); SIGTERM and SIGINT let runs
+Signals: SIGHUP takes up a changed file (one with mistakes is refused, and the old one stays); SIGTERM and SIGINT let runs \
 under way finish within shutdown_grace; a second one stops at once.";
 
 /// Runs the jobs of a configuration file until it is told to stop: the sidecar.

@@ -10,9 +10,9 @@ use jiff::SignedDuration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::length;
 use super::source::{Complaint, Source};
 use super::text::{self, Secret};
+use crate::length;
 
 /// The file, the environment, and what is wrong so far.
 pub(super) struct Reader<'a> {

@@ -89,8 +89,7 @@ fn a_secret_may_come_from_a_file() {
 
 #[test]
 fn what_the_library_refuses_of_a_key_is_said_with_its_place() {
-    let text =
-        "database_url = \"postgres://db/shop?sslmod=1\"\n[job.a]\nschedule = \"@hourly\"\ncommand = [\"true\"]\n";
+    let text = "database_url = \"postgres://db/shop\"\n[job.a]\nschedule = \"@hourly\"\ncommand = [\"true\"]\n";
     let key_of = |line: &str| if line.starts_with("database") { "database_url" } else { "" };
     let refused = read(text).unwrap().refuse("database: no such parameter\njobs: too many", key_of).to_string();
     let wanted =

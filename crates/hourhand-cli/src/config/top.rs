@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use hourhand::{Exclusion, Schedule};
+use hourhand::{Exclusion, Operator, Schedule};
 use hourhand_core::name::Namespace;
 use jiff::SignedDuration;
 
@@ -31,9 +31,9 @@ const EXCLUSIONS: [(&str, Exclusion); 2] = [("session", Exclusion::Session), ("l
 
 pub(super) fn read(section: &Section<'_>) -> Top {
     Top {
-        database_url: section.secret("database_url"),
-        session_url: section.secret("session_url"),
-        schema: section.text("schema").map(toml::Spanned::into_inner),
+        database_url: url(section, "database_url"),
+        session_url: url(section, "session_url"),
+        schema: schema(section),
         namespace: namespace(section),
         exclusion: section.choice("exclusion", &EXCLUSIONS),
         time_zone: time_zone(section),
@@ -54,6 +54,31 @@ pub(super) fn time_zone(section: &Section<'_>) -> Option<String> {
         Ok(()) => Some(name.into_inner()),
         Err(error) => {
             section.complain(name.span(), error.sentence(), error.advice().as_deref());
+            None
+        }
+    }
+}
+
+/// A connection string that can be read; the library's complaint holds no piece of a password.
+fn url(section: &Section<'_>, name: &'static str) -> Option<Secret> {
+    let url = section.secret(name)?;
+    match Operator::builder(url.reveal()).connect_lazily() {
+        Ok(_) => Some(url),
+        Err(error) => {
+            let why = error.to_string();
+            let why = why.strip_prefix("database: ").unwrap_or(&why);
+            section.complain(section.place(name), format_args!("{name}: {why}"), None);
+            None
+        }
+    }
+}
+
+fn schema(section: &Section<'_>) -> Option<String> {
+    let name = section.text("schema")?;
+    match hourhand::migration_sql(name.get_ref(), i32::MAX, None) {
+        Ok(_) => Some(name.into_inner()),
+        Err(error) => {
+            section.complain(name.span(), error, None);
             None
         }
     }

@@ -1,12 +1,13 @@
 //! What a job runs, and what is told of its ends: a command, or a call.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use http::header::{CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use http::{Method, Uri};
 use toml::Spanned;
 
+use super::program;
 use super::section::{Entry, Section};
 use super::text::Secret;
 
@@ -137,6 +138,13 @@ fn command_of<'a>(section: &Section<'a>, command: &Entry<'a>) -> Option<CommandW
     if !is_runnable || argv.iter().any(|word| word.contains('\0')) {
         section.complain(command.key_at.clone(), "command: there is no program to run", Some(COMMAND));
         return None;
+    }
+    let own_path = env.iter().find(|(name, _)| name.get_ref() == "PATH").map(|(_, value)| value.reveal().to_owned());
+    let path = own_path.or_else(|| (section.reader.variable)("PATH"));
+    let there = dir.as_deref().is_none_or(Path::is_dir);
+    if let Some(why) = program::missing(&argv[0], dir.as_deref(), path.as_deref()).filter(|_| there) {
+        let right = "a program that is there when the sidecar starts; without `/` it is looked for in PATH";
+        section.complain(command.key_at.clone(), format_args!("command: {why}"), Some(right));
     }
     Some(CommandWork {
         argv,

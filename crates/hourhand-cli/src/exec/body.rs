@@ -10,7 +10,7 @@ use rustix::process::getpgrp;
 use tokio::sync::mpsc;
 
 use super::signals::Signals;
-use crate::child::{Command, DRAIN_MAX, Ended, Kept, passed_through, supervise};
+use crate::child::{Cause, Command, DRAIN_MAX, Ended, Kept, passed_through, supervise};
 use crate::guardian::machine_clock;
 use crate::guardian::words::{Status, signal_name};
 
@@ -65,7 +65,7 @@ impl Wrapped {
         let kept = Kept::new(self.command.output_bytes_max, run.clone());
         let (outside, copies) = passed_through(self.terminal, Some(&kept).filter(|_| self.keeps_output))?;
         let mut signals = self.signals.lock().await;
-        let ended = supervise(&self.command, &run, outside, &mut signals).await?;
+        let ended = supervise(&self.command, Cause::run(&run, self.keeps_output), outside, &mut signals).await?;
         self.lost.store(machine_clock() >= run.trust().borrow().until, Ordering::SeqCst);
         copies.finish(DRAIN_MAX).await;
         let verdict = self.verdict(&ended, &kept);

@@ -1,19 +1,21 @@
 //! What the file wants told of a job's ends: to a URL or to a command, in bounded time, and never to a run's harm.
 //!
 //! The library calls a hook once in the whole fleet, after the end is on record, and drops it after 10 s. What comes of it is only
-//! said: history is the record.
+//! said: history is the record. A command runs under a guardian, as that of a run does: nothing of it outlives its time, or us.
 
-use std::io;
-use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use hourhand::{Job, JobEvent};
 use http::header::{CONTENT_TYPE, HeaderValue};
-use rustix::process::{Pid, Signal, kill_process_group};
 use tracing::warn;
 
 use super::{body, call};
-use crate::config::{CommandWork, Endpoint, Hooks, Secret, Work};
+use crate::child::{self, Cause};
+use crate::config::{Endpoint, Hooks, Secret, Work};
+
+/// The library drops a hook then. Its command's guardian knows it beforehand: we may be frozen, or gone.
+const HOOK_MAX: Duration = Duration::from_secs(10);
 
 /// The job, with the file's hooks.
 pub(super) fn attach(mut job: Job, hooks: &Hooks) -> Job {
@@ -54,13 +56,10 @@ async fn tell(hook: &'static str, work: &Work, event: &JobEvent) -> Result<(), S
             answered.verdict.map_err(|failure| failure.to_string())
         }
         Work::Command(command) => {
-            let error = ("HOURHAND_ERROR", event.error.clone().unwrap_or_default());
-            let status = run(command, facts(hook, event).into_iter().chain([error])).await;
-            match status {
-                Ok(status) if status.success() => Ok(()),
-                Ok(status) => Err(format!("{}: {status}", command.argv[0])),
-                Err(error) => Err(format!("{}: {error}", command.argv[0])),
-            }
+            // No variable holds it.
+            let error = event.error.clone().unwrap_or_default().replace('\0', "\u{fffd}");
+            let facts = facts(hook, event).into_iter().chain([("HOURHAND_ERROR", error)]).collect();
+            child::run_hook(&body::command(&event.job, command), hook, Cause::hook(facts, HOOK_MAX)).await
         }
     }
 }
@@ -99,29 +98,4 @@ fn with_event(endpoint: &Endpoint, hook: &'static str, event: &JobEvent) -> Endp
         }
     }
     endpoint
-}
-
-/// Runs a command to its end, in a process group of its own; dropped, all of the group is killed.
-async fn run(work: &CommandWork, facts: impl Iterator<Item = (&'static str, String)>) -> io::Result<ExitStatus> {
-    let mut command = tokio::process::Command::new(&work.argv[0]);
-    command.args(&work.argv[1..]).envs(work.env.iter().map(|(name, value)| (name, value.reveal()))).envs(facts);
-    work.dir.as_ref().map(|dir| command.current_dir(dir));
-    // What it says goes where we speak: standard output is ours to keep clear.
-    let stderr = rustix::io::dup(rustix::stdio::stderr())?;
-    command.stdin(Stdio::null()).stdout(stderr).process_group(0).kill_on_drop(true);
-    let mut child = command.spawn()?;
-    let group = Group(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
-    let status = child.wait().await;
-    drop(group);
-    status
-}
-
-/// Nothing of a hook is left running, whatever became of it.
-struct Group(Option<Pid>);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        // Usually nobody is left.
-        let _ = self.0.map(|group| kill_process_group(group, Signal::KILL));
-    }
 }

@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
@@ -25,6 +25,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
 use tracing::{info, warn};
 
 use super::metrics;
@@ -42,12 +43,30 @@ struct Seen {
     metrics: PrometheusHandle,
 }
 
+/// The dashboard, as long as the file says this database.
+#[derive(Default)]
+struct Shown {
+    /// None: it is not served on this address.
+    router: Option<Router>,
+    /// Ends its streams.
+    gone: CancellationToken,
+}
+
 /// The server.
 pub(super) struct Listening {
     server: JoinHandle<()>,
+    bound: SocketAddr,
+    shown: watch::Sender<Shown>,
+    gone: CancellationToken,
 }
 
 impl Listening {
+    /// The file leads to another database, or schema: from now on the dashboard shows that.
+    pub(super) fn show(&self, operator: Operator) {
+        let before = self.shown.send_replace(shown(self.bound, operator, &self.gone));
+        before.gone.cancel();
+    }
+
     /// Waits until it has ended; a client that never hangs up is left.
     pub(super) async fn ended(self) {
         let abort = self.server.abort_handle();
@@ -70,40 +89,47 @@ pub(super) async fn start((address, operator): Served, (current, stopping, gone)
     let bound = listener.local_addr().map_err(refused)?;
     let metrics = metrics::install()?;
     let keeping = tokio::spawn(metrics::keep(metrics.clone()));
-    let dashboard = match Door::default().dashboard(bound, operator, gone.clone()) {
-        Ok(dashboard) => {
-            info!("listening on http://{bound}: dashboard, /healthz, /livez, /metrics");
-            Some(dashboard)
-        }
-        Err(refusal) => {
-            info!("listening on http://{bound}: /healthz, /livez, /metrics; no {}", refusal.text());
-            None
-        }
-    };
-    let app = router(Seen { current, stopping, metrics }, dashboard);
-    let serving = axum::serve(listener, app).with_graceful_shutdown(gone.cancelled_owned());
+    let shown = watch::Sender::new(shown(bound, operator, &gone));
+    let app = router(Seen { current, stopping, metrics }, shown.subscribe());
+    let serving = axum::serve(listener, app).with_graceful_shutdown(gone.clone().cancelled_owned());
     let server = tokio::spawn(async move {
         if let Err(error) = serving.await {
             warn!("health and metrics are not served any more: {error}");
         }
         keeping.abort();
     });
-    Ok(Listening { server })
+    Ok(Listening { server, bound, shown, gone })
+}
+
+/// The dashboard of a database, if it may be served on this address.
+fn shown(bound: SocketAddr, operator: Operator, all_gone: &CancellationToken) -> Shown {
+    let gone = all_gone.child_token();
+    match Door::default().dashboard(bound, operator, gone.clone()) {
+        Ok(router) => {
+            info!("listening on http://{bound}: dashboard, /healthz, /livez, /metrics");
+            Shown { router: Some(router), gone }
+        }
+        Err(refusal) => {
+            info!("listening on http://{bound}: /healthz, /livez, /metrics; no {}", refusal.text());
+            Shown { router: None, gone }
+        }
+    }
 }
 
 /// The three paths, and the dashboard where it is served.
-fn router(seen: Seen, dashboard: Option<Router>) -> Router {
+fn router(seen: Seen, shown: watch::Receiver<Shown>) -> Router {
     let open = Router::new()
         .route("/livez", get(async || "alive\n"))
         .route("/healthz", get(healthz))
         .route("/metrics", get(async |State(seen): State<Seen>| seen.metrics.render()))
         .with_state(seen);
-    match dashboard {
-        Some(dashboard) => open.fallback_service(dashboard),
-        None => {
-            open.fallback(async || (StatusCode::FORBIDDEN, "the dashboard is served to those with credentials only\n"))
-        }
-    }
+    open.fallback(async move |request: Request| {
+        let dashboard = shown.borrow().router.clone();
+        let Some(dashboard) = dashboard else {
+            return (StatusCode::FORBIDDEN, "the dashboard is served to those with credentials only\n").into_response();
+        };
+        dashboard.oneshot(request).await.into_response()
+    })
 }
 
 async fn healthz(State(seen): State<Seen>) -> Response {
@@ -138,8 +164,8 @@ mod tests {
         let metrics = PrometheusBuilder::new().build_recorder().handle();
         let seen = Seen { current, stopping: CancellationToken::new(), metrics };
         let operator = Operator::builder("postgres://127.0.0.1:1/x").connect_lazily().unwrap();
-        let dashboard = Door::default().dashboard(bound.parse().unwrap(), operator, CancellationToken::new());
-        let app = router(seen, dashboard.ok());
+        let shown = watch::Sender::new(shown(bound.parse().unwrap(), operator, &CancellationToken::new()));
+        let app = router(seen, shown.subscribe());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move { axum::serve(listener, app).await });

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
+use super::listen::Listening;
 use super::settings::Settings;
 use super::{Current, Orders, body};
 use crate::config::{Config, JobConfig};
@@ -58,12 +59,25 @@ impl Sidecar {
     }
 
     /// Reads the file again.
-    pub(super) async fn reload(&mut self) {
+    pub(super) async fn reload(&mut self, listening: Option<&Listening>) {
         let read = Config::load(&self.orders.config).map_err(|refused| Refusal::wrong(refused.to_string()));
         let settled = read.and_then(|config| Ok((Settings::of(&self.orders, &config.top)?, config)));
         match settled {
-            Ok((settings, config)) => self.take_up(config, settings).await,
+            Ok((settings, config)) => {
+                let before = self.settings.clone();
+                self.take_up(config, settings).await;
+                self.show_if_moved(&before, listening);
+            }
             Err(refusal) => error!("the changed configuration is refused, what ran goes on:\n{refusal}"),
+        }
+    }
+
+    /// The dashboard follows what runs: nobody shall look at a database where nothing happens any more.
+    fn show_if_moved(&self, before: &Settings, listening: Option<&Listening>) {
+        let Some(listening) = listening.filter(|_| !self.settings.lead_to_the_same(before)) else { return };
+        match self.settings.operator() {
+            Ok(operator) => listening.show(operator),
+            Err(refusal) => error!("the dashboard still shows what ran before: {refusal}"),
         }
     }
 

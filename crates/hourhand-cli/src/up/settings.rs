@@ -34,7 +34,7 @@ impl Settings {
         Ok(Settings {
             database_url: Secret::new(database_url),
             session_url,
-            schema: globals.schema_given().or(top.schema.as_deref()).unwrap_or(&globals.schema).to_owned(),
+            schema: globals.schema_given().or(top.schema.as_deref()).unwrap_or(globals.schema()).to_owned(),
             namespace: globals.namespace()?.map(|name| name.to_string()).or_else(|| top.namespace.clone()),
             exclusion: globals.exclusion_given().or(top.exclusion).unwrap_or(globals.exclusion()),
             listen: orders.listen.or(top.listen),
@@ -62,9 +62,18 @@ impl Settings {
         }
     }
 
-    /// The operator behind the dashboard. It stays as it is when the file changes: whoever moves the database starts anew.
+    /// Whether a dashboard of these shows what one of the others shows.
+    pub(super) fn lead_to_the_same(&self, others: &Settings) -> bool {
+        let way = |settings: &Settings| {
+            let Settings { database_url, session_url, schema, namespace, exclusion, .. } = settings.clone();
+            (database_url, session_url, schema, namespace, exclusion)
+        };
+        way(self) == way(others)
+    }
+
+    /// The operator behind the dashboard.
     pub(super) fn operator(&self) -> Result<Operator, Refusal> {
-        let mut builder = Operator::builder(self.database_url.reveal()).schema(&self.schema);
+        let mut builder = Operator::builder(self.database_url.reveal()).schema(&self.schema).exclusion(self.exclusion);
         if let Some(url) = &self.session_url {
             builder = builder.session_url(url.reveal());
         }

@@ -1,4 +1,5 @@
-//! `exec` typed at a terminal: Ctrl-C, Ctrl-Z and an interactive shell inside work as without it.
+//! `exec` typed at a terminal: Ctrl-C, Ctrl-Z and an interactive shell inside work as without it. What the jobs of a sidecar write
+//! there steers it not.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -147,4 +148,24 @@ async fn an_interactive_shell_inside_has_the_terminal_and_jobs_of_its_own() {
     terminal.shows("outer> ");
     terminal.types("echo code=$?\n");
     terminal.shows("code=7");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_sidecars_jobs_write_does_not_steer_the_terminal() {
+    let scene = Scene::new().await;
+    let file = scene.path("hourhand.toml");
+    let words = r"printf '\033[2Jgone\n\342\200\256txt.exe\r\n' >&2; printf 'told\007\n'; exit 3";
+    let words = words.replace('\\', r"\\");
+    let job = format!("[job.hostile]\nschedule = \"every 1s\"\ncommand = [\"sh\", \"-c\", \"{words}\"]\n");
+    std::fs::write(&file, job).unwrap();
+    tokio::task::block_in_place(|| {
+        let mut terminal = Terminal::new(&scene);
+        terminal.types(&format!("$H up -c {}\n", file.display()));
+        terminal.shows("[hostile] \\x{1b}[2Jgone\r\n[hostile] \\x{202e}txt.exe\r\n");
+        terminal.shows("[hostile] told\\x{07}\r\n");
+        let screen = terminal.screen.lock().unwrap().clone();
+        assert!(!screen.contains("\u{1b}[2J") && !screen.contains('\u{202e}'), "{screen:?}");
+        terminal.types("\u{3}");
+        terminal.shows("outer> ");
+    });
 }

@@ -21,7 +21,7 @@ async fn the_exit_status_is_the_commands_own_and_the_run_is_on_record_with_its_o
     assert!(output.contains("all is well") && output.contains("but for this"), "{output:?}");
     assert_eq!(scene.say(&["report"], "echo gone wrong; exit 3").code, 3);
     assert_eq!(scene.say(&["report"], "kill -KILL $$").code, 128 + 9);
-    let told = "manual succeeded; manual failed exit status 3: gone wrong; manual failed killed by signal 9 (SIGKILL)";
+    let told = "manual succeeded; manual failed exit status 3; its output ends with: gone wrong; manual failed killed by signal 9 (SIGKILL)";
     assert_eq!(scene.text(HISTORY).await, told);
     assert_eq!(scene.text("select count(*)::text from hourhand.definition").await, "0", "exec registers no schedule");
 }

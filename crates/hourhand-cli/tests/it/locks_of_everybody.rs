@@ -66,7 +66,7 @@ async fn it_needs_no_schema() {
 #[tokio::test(flavor = "multi_thread")]
 async fn watching_says_a_line_of_json_whenever_something_has_changed() {
     let world = World::new().await;
-    let mut command = hourhand(["locks", "--watch", "--every", "0.1", "--json"]);
+    let mut command = hourhand(["locks", "--watch", "--every", "100ms", "--json"]);
     command.env("HOURHAND_DATABASE_URL", world.database.url());
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let (sender, mut lines) = tokio::sync::mpsc::unbounded_channel();

@@ -13,10 +13,13 @@ use crate::command::{hourhand as command, run, say};
 #[tokio::test(flavor = "multi_thread")]
 async fn it_makes_the_schema_and_says_so_and_again_finds_it_made() {
     let database = Database::create().await;
-    for _ in 0..2 {
-        let said = run(&mut command(["migrate", "--json", "--schema", "other_1", "--database", &database.url()]));
-        assert_eq!(said.json(), json!({"schema": "other_1"}));
-    }
+    let url = database.url();
+    let other = |more: &[&str]| run(command(["migrate", "--schema", "other_1", "--database", &url]).args(more));
+    assert_eq!(other(&["--json"]).json(), json!({"schema": "other_1", "from": 0, "to": 1}));
+    assert_eq!(other(&["--json"]).json(), json!({"schema": "other_1", "from": 1, "to": 1}));
+    assert_eq!(other(&[]).out, "schema other_1 is there already, version 1: nothing to do\n");
+    let first = run(&mut command(["migrate", "--schema", "other_2", "--database", &url]));
+    assert_eq!(first.out, "made schema other_2, version 1\n");
     let rows = database.connect().await.query_typed("select version from other_1.migration", &[]).await.unwrap();
     assert!(!rows.is_empty());
 }

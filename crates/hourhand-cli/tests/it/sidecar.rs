@@ -94,7 +94,9 @@ impl World {
 /// Starts a sidecar with the file in this directory.
 pub fn up(home: &TempDir, more: &[&str]) -> Up {
     let mut command = hourhand(["up", "--listen", "127.0.0.1:0", "--color", "never"]);
-    command.args(more).current_dir(home.path());
+    // Programs that a test puts there are found.
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.args(more).current_dir(home.path()).env("PATH", format!("{}:{path}", home.path().display()));
     let log = home.path().join("log");
     // Of one that ran here before.
     let _ = std::fs::remove_file(&log);

@@ -96,7 +96,7 @@ impl Operator {
         let (classid, objid, objsubid) = (half("classid")?, half("objid")?, get(row, "objsubid")?);
         let (key, pair) = key_of(classid, objid, objsubid);
         let session = session(row)?;
-        let query: Option<String> = get(row, "query")?;
+        let query = get::<Option<String>>(row, "query")?.map(|query| without_comment(&query).to_owned());
         let subject = match pair {
             None => Subject::Extension,
             Some(pair) => {
@@ -164,6 +164,16 @@ impl Operator {
     }
 }
 
+/// A statement without the comment that it begins with: ours begin with why they are so, and what it does is of more use to a person.
+fn without_comment(statement: &str) -> &str {
+    let mut rest = statement.trim_start();
+    while let Some(comment) = rest.strip_prefix("--") {
+        rest = comment.split_once('\n').map_or("", |(_, rest)| rest).trim_start();
+    }
+    // One that was cut within its comment has nothing else to show.
+    if rest.is_empty() { statement } else { rest }
+}
+
 fn by_guess(names: &[&str], key: Key, pair: bool, operator: &Operator) -> Option<Subject> {
     let of = |name: &str| way(name, key, pair, operator.namespace.as_ref()).map(str::to_owned);
     names.iter().find_map(|name| Some(Subject::Guessed((*name).to_owned(), of(name)?)))
@@ -186,4 +196,16 @@ fn open_run(row: &Row) -> Result<Option<OpenRun>, Trouble> {
     let node: Option<String> = get(row, "node")?;
     let (epoch, pid) = (get(row, "epoch")?, get(row, "run_pid")?);
     Ok(Some(OpenRun { epoch, node: node.unwrap_or_default(), pid }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_comment;
+
+    #[test]
+    fn a_statement_is_shown_from_where_it_does_something() {
+        assert_eq!(without_comment("-- Why.\n-- More.\n  select 1 -- one"), "select 1 -- one");
+        assert_eq!(without_comment("select 1"), "select 1");
+        assert_eq!(without_comment("-- cut within its com"), "-- cut within its com");
+    }
 }

@@ -38,6 +38,14 @@ impl Session {
         }
     }
 
+    /// Brings the schema up to date; the answer is the version that was there, 0 for none. None: another session is at it.
+    pub(crate) async fn upgrade(&self) -> Result<Option<i32>, Trouble> {
+        match tokio::time::timeout(MIGRATION_BOUND, super::migrate::upgrade(&self.client, &self.schema)).await {
+            Ok(found) => found,
+            Err(_) => Err(timed_out("migrate", MIGRATION_BOUND)),
+        }
+    }
+
     async fn carry_out(
         &self,
         catalog: &Catalog,

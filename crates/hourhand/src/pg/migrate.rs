@@ -25,11 +25,19 @@ const VERSIONS: &str = "create table {schema}.migration (version int primary key
 
 /// Brings the schema up to date, or finds that another session is at it.
 pub(crate) async fn migrate(client: &Client, schema: &Schema) -> Result<Answer, Trouble> {
+    Ok(match upgrade(client, schema).await? {
+        Some(_) => Answer::Migrated,
+        None => Answer::MigrationBusy,
+    })
+}
+
+/// The same; the answer is the version that was there, 0 for none. None: another session is at it.
+pub(crate) async fn upgrade(client: &Client, schema: &Schema) -> Result<Option<i32>, Trouble> {
     run(client, "begin isolation level read committed read write; set local statement_timeout = '55s'").await?;
     match under_lock(client, schema).await {
-        Ok(answer) => {
+        Ok(found) => {
             run(client, "commit").await?;
-            Ok(answer)
+            Ok(found)
         }
         Err(refused) => {
             // The session may be gone; then so is the transaction.
@@ -39,12 +47,12 @@ pub(crate) async fn migrate(client: &Client, schema: &Schema) -> Result<Answer, 
     }
 }
 
-async fn under_lock(client: &Client, schema: &Schema) -> Result<Answer, Trouble> {
+async fn under_lock(client: &Client, schema: &Schema) -> Result<Option<i32>, Trouble> {
     let tried = client.query_typed(include_str!("sql/try_migration.sql"), &[(&Key::MIGRATION.0, Type::INT8)]).await;
     let rows = tried.map_err(|error| trouble(&error))?;
     let granted = rows.first().map(|row| get::<bool>(row, "granted")).transpose()?;
     if granted != Some(true) {
-        return Ok(Answer::MigrationBusy);
+        return Ok(None);
     }
     let version = version(client, schema).await?;
     for (number, name, text) in MIGRATIONS.iter().filter(|(number, ..)| *number > version) {
@@ -56,7 +64,7 @@ async fn under_lock(client: &Client, schema: &Schema) -> Result<Answer, Trouble>
         let noted = client.execute_typed(&note, &[(number, Type::INT4), (name, Type::TEXT)]).await;
         noted.map_err(|error| trouble(&error))?;
     }
-    Ok(Answer::Migrated)
+    Ok(Some(version))
 }
 
 /// The version of the schema that is there; 0: none.

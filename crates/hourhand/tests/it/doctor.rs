@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use hourhand::{Finding, Forgetting, Operator, OperatorBuilder, Severity, Triggered};
+use hourhand::{Asked, Failure, Finding, Forgetting, Job, Operator, OperatorBuilder, Severity, Triggered};
 use hourhand_testkit::eventually;
 use jiff::SignedDuration;
 use tokio_postgres::{Client, NoTls};
 
-use crate::world::{JOB, Journal, World, daily};
+use crate::world::{JOB, Journal, World, daily, yearly};
 
 pub fn operator(world: &World) -> OperatorBuilder {
     Operator::builder(world.database.url())
@@ -382,4 +382,60 @@ async fn a_role_that_may_not_end_a_holder_is_told_the_grant() {
     drop((operator, node));
     role.drop().await;
     other.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_only_ever_failed_is_found_until_it_succeeds() {
+    let world = World::new().await;
+    let operator = operator(&world).connect().await.unwrap();
+    let fails = Job::new(JOB, yearly(), async |_| Err::<(), _>(Failure::transient("no such table")));
+    let node = world.node("a").job(fails).start().await.unwrap();
+    gone(&operator, "failing").await;
+    let Triggered::Started { .. } = node.trigger(JOB).await.unwrap() else { panic!("not started") };
+    world.until(Duration::from_secs(5), "select count(*) from hourhand.history where outcome = 'failed'", 1).await;
+    let finding = one(&operator, "failing").await;
+    assert_eq!((finding.severity, finding.job.as_deref()), (Severity::Warning, Some(JOB)));
+    assert_eq!(finding.message, "job order-sync has never succeeded: its only run failed");
+    assert!(finding.remedy.contains("hourhand history order-sync -n 1"), "{}", finding.remedy);
+    assert!(operator.history(&hourhand::HistoryQuery::default()).await.unwrap()[0].error.is_some(), "what it says");
+    node.shutdown().await;
+    // Mended.
+    let node = world.node("a").job(Journal::default().job_of("a", yearly(), Duration::ZERO)).start().await.unwrap();
+    let Triggered::Started { .. } = node.trigger(JOB).await.unwrap() else { panic!("not started") };
+    gone(&operator, "failing").await;
+    node.shutdown().await;
+    // It has succeeded before: twice is a mishap, three times is not.
+    let failed = |times: u32| format!("update hourhand.job set failures = {times}, last_outcome = 'timed_out'");
+    world.eye.batch_execute(&failed(2)).await.unwrap();
+    assert!(found(&operator, "failing").await.is_empty());
+    world.eye.batch_execute(&failed(3)).await.unwrap();
+    let message = one(&operator, "failing").await.message;
+    assert!(
+        message.contains("has not succeeded since ") && message.ends_with("the last 3 in a row timed_out"),
+        "{message}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_somebody_waits_for_in_vain_is_found_until_a_process_takes_it_or_it_is_taken_back() {
+    let world = World::new().await;
+    registered(&world).await;
+    let operator = operator(&world).actor("ann@desk").connect().await.unwrap();
+    let asked = async || {
+        let Asked::Requested { .. } = operator.trigger(JOB, None).await.unwrap() else { panic!("not requested") };
+        assert!(found(&operator, "unanswered_request").await.is_empty(), "a moment is nothing");
+        let aged = "update hourhand.request set asked_at = asked_at - interval '1 minute'";
+        world.eye.batch_execute(aged).await.unwrap();
+        one(&operator, "unanswered_request").await
+    };
+    let finding = asked().await;
+    assert_eq!((finding.severity, finding.job.as_deref()), (Severity::Warning, Some(JOB)));
+    assert!(finding.message.starts_with("a run of job order-sync, asked for by ann@desk 6"), "{}", finding.message);
+    operator.cancel(JOB, None).await.unwrap();
+    gone(&operator, "unanswered_request").await;
+    asked().await;
+    let job = Journal::default().job_of("a", daily(), Duration::ZERO);
+    let node = world.node("a").job(job).resident(true).start().await.unwrap();
+    gone(&operator, "unanswered_request").await;
+    node.shutdown().await;
 }

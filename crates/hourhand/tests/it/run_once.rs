@@ -97,3 +97,34 @@ async fn what_can_not_be_is_refused_and_what_is_the_matter_with_the_database_is_
     let alone = world.node("a").history(false).job(now(Duration::ZERO)).run_once(Duration::ZERO).await.unwrap();
     assert_eq!(ran(&alone), Some(Outcome::Succeeded), "the lock alone needs no schema");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_waits_for_a_lock_is_told_when_it_comes_free_and_tries_for_those_who_die_without_a_word() {
+    let world = World::new().await;
+    let waiting = |name: &str| tokio::spawn(once(world.node(name).job(now(Duration::ZERO)), Duration::from_secs(60)));
+    let ended = "select coalesce(extract(epoch from max(ended_at) filter (where node = $N) - max(ended_at) filter (where node = 'a')) * 1000, -1)::bigint from hourhand.history";
+    let first = tokio::spawn(once(world.node("a").job(now(Duration::from_millis(1500))), Duration::ZERO));
+    world.until(Duration::from_secs(5), "select count(*) from hourhand.job where epoch > ended_epoch", 1).await;
+    assert_eq!(ran(&waiting("b").await.unwrap()), Some(Outcome::Succeeded));
+    first.await.unwrap();
+    let late = world.number(&ended.replace("$N", "'b'")).await;
+    assert!((0..1_000).contains(&late), "{late} ms after the end that was said: nothing is tried so often");
+
+    // A session that ends without letting go says nothing.
+    let holder = world.database.connect().await;
+    holder
+        .batch_execute(
+            "set application_name = 'hourhand/5 dying'; select pg_try_advisory_lock(hourhand.key('order-sync'))",
+        )
+        .await
+        .unwrap();
+    let waiting = waiting("c");
+    let connected =
+        "select count(*) from pg_stat_activity where application_name like 'hourhand/5 c%' and state = 'idle'";
+    world.until(Duration::from_secs(5), connected, 1).await;
+    tokio::time::sleep(Duration::from_millis(1200)).await;
+    drop(holder);
+    let told = std::time::Instant::now();
+    assert_eq!(ran(&waiting.await.unwrap()), Some(Outcome::Succeeded));
+    assert!(told.elapsed() < Duration::from_secs(8), "{:?}", told.elapsed());
+}

@@ -54,14 +54,14 @@ async fn a_hook_that_fails_or_hangs_is_said_and_leaves_nothing_behind_and_runs_g
     let pid = world.home.path().join("pid");
     world.configure(&format!(
         "[job.sync]\nschedule = \"every 1s\"\nhttp = {{ url = \"{url}/sync\" }}\n\
-         on_success = {{ command = [\"no-such-program\"] }}\n\
+         on_success = {{ command = [\"false\"] }}\n\
          [job.other]\nschedule = \"every 1s\"\nhttp = {{ url = \"{url}/other\" }}\n\
          on_success = {{ command = [\"sh\", \"-c\", \"(sleep 3600 & echo $! >> {pid}; wait)\"] }}\n",
         url = service.url,
         pid = pid.display(),
     ));
     let up = world.up();
-    up.says("the hook failed: no-such-program: No such file or directory", 2).await;
+    up.says("the hook failed: false: exit status 1", 2).await;
     up.says("took longer than 10s", 1).await;
     let first: i32 = std::fs::read_to_string(&pid).unwrap().lines().next().unwrap().parse().unwrap();
     eventually(SOON, async || {
@@ -72,6 +72,28 @@ async fn a_hook_that_fails_or_hangs_is_said_and_leaves_nothing_behind_and_runs_g
     .await;
     let runs = "select count(*) from hourhand.history where outcome = 'succeeded'";
     world.until(runs, 10).await;
+}
+
+#[tokio::test]
+async fn a_hooks_command_and_what_it_started_end_with_a_sidecar_that_is_killed() {
+    let world = World::new().await;
+    let pids = world.home.path().join("pids");
+    // Two that do not end by SIGTERM, the second in a session of its own.
+    let deaf = |id: &str| format!("trap : TERM; echo {id} >> {}; while :; do sleep 1; done", pids.display());
+    let script = world.home.path().join("family");
+    std::fs::write(&script, format!("setsid sh -c '{}' & {}", deaf("$$"), deaf("$$"))).unwrap();
+    world.configure(&format!(
+        "[job.sync]\nschedule = \"every 1s\"\ncommand = [\"true\"]\non_success = {{ command = [\"sh\", {script:?}] }}\n"
+    ));
+    let mut up = world.up();
+    let started = eventually(SOON, async || {
+        let text = std::fs::read_to_string(&pids).unwrap_or_default();
+        let pids: Vec<i32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+        if pids.len() >= 2 { Ok(pids) } else { Err(text) }
+    })
+    .await;
+    up.process.signal(hourhand_testkit::Signal::KILL);
+    tokio::task::spawn_blocking(move || crate::scene::gone(&started, std::time::Duration::from_secs(5))).await.unwrap();
 }
 
 #[tokio::test]

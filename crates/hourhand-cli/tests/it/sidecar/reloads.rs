@@ -93,3 +93,21 @@ async fn a_run_of_a_changed_job_goes_on_to_its_end_and_the_next_is_the_changed_o
     assert_eq!(log.matches("old begun").count(), 1, "{log}");
     assert_eq!(world.number("select count(*) from hourhand.history where outcome = 'lost'").await, 0);
 }
+
+#[tokio::test]
+async fn the_dashboard_follows_the_file_to_another_database() {
+    let (world, other, service) =
+        (World::new().await, World::new().await, Service::that(Answer::Status(200, String::new())).await);
+    world.configure(&job("here", &service.url));
+    let mut up = world.up();
+    called(&service, "/here").await;
+    let named = async |up: &super::Up| up.get("/api/status").await.1;
+    let jobs = named(&up).await;
+    assert!(jobs.contains("\"here\""), "{jobs}");
+    world.write(&format!("database_url = {:?}\nttl = \"5s\"\n{}", other.database.url(), job("there", &service.url)));
+    up.process.signal(Signal::HUP);
+    called(&service, "/there").await;
+    up.says("dashboard, /healthz", 2).await;
+    let jobs = named(&up).await;
+    assert!(jobs.contains("\"there\"") && !jobs.contains("\"here\""), "{jobs}");
+}

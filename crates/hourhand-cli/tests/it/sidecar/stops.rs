@@ -52,6 +52,8 @@ async fn a_second_signal_stops_at_once() {
     up.process.signal(Signal::TERM);
     up.says("once more stops at once", 1).await;
     assert!(up.answers("/healthz", 503).await.contains("shuts down"));
+    // What comes within a second is the same wish.
+    tokio::time::sleep(Duration::from_millis(1100)).await;
     let told = Instant::now();
     up.process.signal(Signal::INT);
     assert_eq!(up.ended(SOON), Some(128 + 2), "{}", up.log());
@@ -70,4 +72,18 @@ async fn what_is_said_can_be_one_json_object_a_line() {
         let said: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert!(said["message"].is_string() && said["level"].is_string(), "{line}");
     }
+}
+
+#[tokio::test]
+async fn a_signal_that_comes_twice_at_once_is_one() {
+    let world = World::new().await;
+    world.configure(&slow_command(3));
+    let mut up = world.up();
+    up.says("begun", 1).await;
+    // As `timeout` sends it: to the process, and to its group.
+    up.process.signal(Signal::TERM);
+    up.says("once more stops at once", 1).await;
+    up.process.signal(Signal::TERM);
+    assert_eq!(up.ended(SOON), Some(0), "{}", up.log());
+    assert_eq!(world.first_end("slow").await.0, "succeeded");
 }

@@ -38,7 +38,7 @@ fn a_bad_url_is_shown_where_it_stands_and_without_its_password() {
     let text = format!("\ndatabase_url = \"postgres://app:hush@db/app?sslmod=require\"\n{JOB}");
     std::fs::write(home.path().join("hourhand.toml"), text).unwrap();
     let said = run(hourhand(["up", "--color", "never"]).current_dir(home.path()));
-    said.refused(2, "hourhand.toml:2:1: database: ");
+    said.refused(2, "hourhand.toml:2:1: database_url: ");
     assert!(said.err.contains("sslmod") && !said.err.contains("hush"), "{said:?}");
     for (key, value) in [("namespace", "a:b"), ("schema", "pg_x")] {
         std::fs::write(home.path().join("hourhand.toml"), format!("{key} = {value:?}\n{JOB}")).unwrap();
@@ -73,4 +73,15 @@ async fn a_transaction_pooler_in_the_way_is_refused_with_the_ways_out() {
     let said = tokio::task::spawn_blocking(move || run(hourhand(["up"]).current_dir(home.path()))).await.unwrap();
     said.refused(2, "pooler");
     assert!(said.err.contains("session_url") && said.err.contains("lease"), "{said:?}");
+}
+
+#[tokio::test]
+async fn what_the_command_line_says_comes_before_the_file_also_where_it_says_the_usual() {
+    let world = World::new().await;
+    world.configure(
+        "schema = \"elsewhere\"\nexclusion = \"lease\"\n[job.sync]\nschedule = \"every 1s\"\ncommand = [\"true\"]\n",
+    );
+    let _up = super::up(&world.home, &["--schema", "hourhand", "--exclusion", "session"]);
+    assert_eq!(world.first_end("sync").await.0, "succeeded");
+    assert_eq!(world.number("select count(*) from hourhand.lease where holder is not null").await, 0);
 }

@@ -1,18 +1,36 @@
-//! Jobs that should have run.
+//! Jobs that should have run, or should have succeeded, and runs that somebody waits for.
 
-use super::{Finding, Severity};
+use hourhand_core::occurrence::next_visit;
+use jiff::SignedDuration;
+
+use super::{Finding, Severity, argument};
 use crate::error::Error;
-use crate::operator::Operator;
 use crate::operator::standing::Standing;
+use crate::operator::{OpenRequest, Operator};
+
+/// So many failures in a row are no mishap.
+const FAILURES_MAX: u32 = 3;
+/// A connected node takes a request within a second or two.
+const REQUEST_WAITS_MAX: SignedDuration = SignedDuration::from_secs(10);
 
 impl Operator {
     pub(super) async fn job_findings(&self) -> Result<Vec<Finding>, Error> {
-        Ok(self.standings("examine", None).await?.iter().filter_map(finding).collect())
+        let standings = self.standings("examine", None).await?;
+        let mut findings: Vec<Finding> = standings.iter().flat_map(findings).collect();
+        for request in self.requests(None).await? {
+            let seen = standings.iter().find(|seen| seen.name == request.job);
+            findings.extend(seen.and_then(|seen| unanswered(seen, &request)));
+        }
+        Ok(findings)
     }
 }
 
-fn finding(seen: &Standing) -> Option<Finding> {
-    let (job, status) = (&seen.name, seen.status());
+fn findings(seen: &Standing) -> impl Iterator<Item = Finding> {
+    not_running(seen).into_iter().chain(failing(seen))
+}
+
+fn not_running(seen: &Standing) -> Option<Finding> {
+    let (job, name, status) = (&seen.name, argument(&seen.name), seen.status());
     if status.orphaned {
         return Some(
             Finding::new(
@@ -21,7 +39,7 @@ fn finding(seen: &Standing) -> Option<Finding> {
                 format!("job {job} is overdue, and no process has had it for two periods"),
             )
             .why("it was taken out of the program, or everything that has it is down")
-            .remedy(format!("start what runs it, or if it is gone for good: hourhand forget {job}"))
+            .remedy(format!("start what runs it, or if it is gone for good: hourhand forget {name}"))
             .job(job),
         );
     }
@@ -39,7 +57,7 @@ fn finding(seen: &Standing) -> Option<Finding> {
 
 /// Registered for more than two periods, and never started: passed over each time, or paused ever since.
 fn never_ran(seen: &Standing) -> Option<Finding> {
-    let (job, registered) = (&seen.name, seen.registered_at?);
+    let (job, name, registered) = (&seen.name, argument(&seen.name), seen.registered_at?);
     let definition = seen.definition()?;
     let period = definition.schedule.period_at(seen.now)?;
     let since = seen.now.duration_since(registered);
@@ -49,9 +67,9 @@ fn never_ran(seen: &Standing) -> Option<Finding> {
         } else {
             "every occurrence was passed over: too late, or paused at its time"
         };
-        let resumed = if seen.facts.paused { format!("hourhand resume {job}, then ") } else { String::new() };
+        let resumed = if seen.facts.paused { format!("hourhand resume {name}, then ") } else { String::new() };
         let remedy = format!(
-            "see `hourhand history {job}` for the reasons; to have it run now: {resumed}hourhand trigger {job}"
+            "see `hourhand history {name}` for the reasons; to have it run now: {resumed}hourhand trigger {name}"
         );
         Finding::new(
             "never_run",
@@ -62,4 +80,51 @@ fn never_ran(seen: &Standing) -> Option<Finding> {
         .remedy(remedy)
         .job(job)
     })
+}
+
+/// It runs, and to no avail: again and again, or ever since it was registered.
+fn failing(seen: &Standing) -> Option<Finding> {
+    let (job, name, facts) = (&seen.name, argument(&seen.name), &seen.facts);
+    let outcome = facts.last_outcome.as_deref().filter(|outcome| !matches!(*outcome, "succeeded" | "cancelled"))?;
+    let runs = facts.failures.max(facts.deaths).max(1);
+    let newest = if runs == 1 { "its only run".to_owned() } else { format!("the last {runs} in a row") };
+    let message = match facts.last_success_at {
+        None => format!("job {job} has never succeeded: {newest} {outcome}"),
+        Some(at) if runs >= FAILURES_MAX => format!("job {job} has not succeeded since {at:.0}: {newest} {outcome}"),
+        Some(_) => return None,
+    };
+    Some(
+        Finding::new("failing", Severity::Warning, message)
+            .why("it gets its lock and its runs; what goes wrong is the work itself, and nothing that it should cover is covered")
+            .remedy(format!(
+                "read what it says (`hourhand history {name} -n 1`), mend that, and try it: hourhand trigger {name} --wait"
+            ))
+            .job(job),
+    )
+}
+
+/// Somebody asked for a run, and nobody has taken it, though nothing is in its way.
+fn unanswered(seen: &Standing, request: &OpenRequest) -> Option<Finding> {
+    let (job, name, waits) = (&seen.name, argument(&seen.name), seen.now.duration_since(request.asked_at));
+    if seen.facts.running || seen.facts.paused || waits < REQUEST_WAITS_MAX {
+        return None;
+    }
+    let by = seen.definition().and_then(|definition| next_visit(&definition, seen.now));
+    let by = by.map(|by| format!(", at the latest at {by:.0}")).unwrap_or_default();
+    let void = request.expires_at.map(|at| format!("; it is void at {at:.0}")).unwrap_or_default();
+    let who = request.actor.as_deref().map(|actor| format!(" by {actor}")).unwrap_or_default();
+    let what = if request.kind == "backfill" { "a backfill" } else { "a run" };
+    let seconds = waits.as_secs();
+    Some(
+        Finding::new(
+            "unanswered_request",
+            Severity::Warning,
+            format!("{what} of job {job}, asked for{who} {seconds} s ago, waits: no connected process takes it"),
+        )
+        .why(format!(
+            "a process at rest takes it at its next visit{by}, if there is one; a busy one when it has room{void}"
+        ))
+        .remedy(format!("start a process that has the job (hourhand up), or take it back: hourhand cancel {name}"))
+        .job(job),
+    )
 }

@@ -1,9 +1,11 @@
 //! Lengths of time as people write them: `10m`, `30s`, `1h30m`, `14d`.
 
+use std::time::Duration;
+
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 
 /// What is right, said with every complaint about a length.
-pub(super) const EXAMPLES: &str = "a number with a unit: \"30s\", \"10m\", \"1h30m\", \"14d\"";
+pub(crate) const EXAMPLES: &str = "a number with a unit: \"30s\", \"10m\", \"1h30m\", \"14d\"";
 
 /// Reads a length; a day is 24 hours.
 ///
@@ -21,6 +23,25 @@ pub(crate) fn parse(text: &str) -> Result<SignedDuration, &'static str> {
     }
     let length = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| "is too long")?;
     if length.is_negative() { Err("is less than nothing") } else { Ok(length) }
+}
+
+/// The same for the command line, where what is right is said with what is wrong.
+///
+/// # Errors
+///
+/// Both, as one sentence.
+pub(crate) fn argument(text: &str) -> Result<SignedDuration, String> {
+    parse(text).map_err(|why| format!("it {why}: {EXAMPLES}"))
+}
+
+/// One that is more than nothing.
+///
+/// # Errors
+///
+/// As [`argument`].
+pub(crate) fn some(text: &str) -> Result<Duration, String> {
+    let length = argument(text)?.unsigned_abs();
+    if length.is_zero() { Err("it is nothing: more than 0 is needed".to_owned()) } else { Ok(length) }
 }
 
 #[cfg(test)]
@@ -46,5 +67,7 @@ mod tests {
         assert_eq!(parse("soon"), Err("is not a length of time"));
         assert_eq!(parse("2 months"), Err("has months or years, which have no fixed length"));
         assert_eq!(parse("-5m"), Err("is less than nothing"));
+        assert!(argument("5").is_err_and(|why| why.starts_with("it has no unit: a number with a unit")));
+        assert_eq!((some("0s").is_err(), some("1m")), (true, Ok(Duration::from_secs(60))));
     }
 }
