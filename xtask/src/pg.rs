@@ -19,6 +19,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     };
     // From here on Ctrl-C is ours to answer.
     foreground::signal_received();
+    eprintln!("looking for PostgreSQL here; where there is none it is fetched, which takes a minute the first time");
     let installation = Installation::find_or_fetch(majors)?;
     let mut builder = Server::builder(&installation);
     for setting in &settings {
