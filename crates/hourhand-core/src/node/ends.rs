@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use super::index::Mark;
 use super::life::{Ending, Job, Life};
 use super::looked::wish;
+use super::plan::AT_ONCE;
 use super::{Node, Now};
 use crate::backoff::spread;
 use crate::continuous;
@@ -239,6 +240,9 @@ impl Node {
                 return (vec![end], true);
             }
             together.push(end);
+            if together.len() == AT_ONCE {
+                break;
+            }
         }
         (together, false)
     }

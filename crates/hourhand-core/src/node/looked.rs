@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::deploys::registered;
 use super::index::Mark;
 use super::life::{Contention, Grant, Intent, Job, Life, Lost, Wish};
+use super::plan::AT_ONCE;
 use super::{Node, Now, asked};
 use crate::backoff::spread;
 use crate::facts::{Facts, Holder};
@@ -349,7 +350,7 @@ impl Node {
         }
     }
 
-    /// Which jobs are to be looked at now: those due, those whose grant needs it, those somebody asked for.
+    /// Which jobs are to be looked at now: those due, those whose grant needs it, those somebody asked for; as many as go into one statement.
     pub(super) fn to_look_at(&self, now: Mono) -> Vec<Slot> {
         let due = self.those(Mark::Due, |job| job.heir_of.is_none());
         let granted = self.those(
@@ -363,6 +364,7 @@ impl Node {
         let mut slots = [due, granted, asked_for, late].concat();
         slots.sort_unstable();
         slots.dedup();
+        slots.truncate(AT_ONCE);
         slots
     }
 }

@@ -13,8 +13,8 @@ use crate::time::Mono;
 /// A look that is older than this is repeated before anything follows from it.
 const WISH_HOLDS_FOR: Duration = Duration::from_secs(5);
 
-/// Jobs that one statement registers: it is over well within its time.
-const REGISTERED_AT_ONCE: usize = 1000;
+/// Jobs that one statement is about, at most: it is over well within its time, and what it brings needs little room, whatever waits.
+pub(super) const AT_ONCE: usize = 1000;
 
 impl Node {
     pub(super) fn plan(&mut self, now: Now) {
@@ -89,7 +89,7 @@ impl Node {
         let ready = || self.unregistered.iter().copied().filter(|slot| self.ready_to_register(*slot));
         let replace = ready().next().is_none_or(|first| !before(&first));
         let alike = ready().filter(|slot| before(slot) != replace);
-        Question::Register { jobs: alike.take(REGISTERED_AT_ONCE).collect(), replace }
+        Question::Register { jobs: alike.take(AT_ONCE).collect(), replace }
     }
 
     /// The order is the order of urgency: what proves, records and lets go comes before what takes.
@@ -146,7 +146,7 @@ impl Node {
     }
 
     fn let_go(&self) -> Option<Question> {
-        let locks: Vec<Slot> = self.index.all(Mark::LockToSpare).collect();
+        let locks: Vec<Slot> = self.index.all(Mark::LockToSpare).take(AT_ONCE).collect();
         if !locks.is_empty() {
             return Some(Question::Unlock(locks));
         }
@@ -177,6 +177,9 @@ impl Node {
                 return Some(Question::Start { starts: vec![start], alone: true });
             }
             starts.push(start);
+            if starts.len() == AT_ONCE {
+                break;
+            }
         }
         (!starts.is_empty()).then_some(Question::Start { starts, alone: false })
     }
@@ -198,13 +201,18 @@ impl Node {
         self.wait_for_groups(now);
         let now = now.mono;
         self.look_again_at_what_waited(now);
+        // What is enough for one statement does not wait until all others are looked at.
+        let enough = self.index.count(Mark::Wanted) >= AT_ONCE;
+        let locks = |node: &Self| Some(node.locks_to_try(now)).filter(|locks| !locks.is_empty());
+        if let Some(locks) = locks(self).filter(|_| enough && self.status_tickets.is_empty()) {
+            return Some(Question::TryLocks(locks));
+        }
         let looks = if self.status_tickets.is_empty() { self.to_look_at(now) } else { self.slots() };
         self.status_in_flight.append(&mut self.status_tickets);
         if !looks.is_empty() {
             return Some(Question::Look(looks));
         }
-        let locks = self.locks_to_try(now);
-        if !locks.is_empty() {
+        if let Some(locks) = locks(self) {
             return Some(Question::TryLocks(locks));
         }
         let watches = self.those(
@@ -239,7 +247,7 @@ impl Node {
         let mut locks: Vec<Slot> = self.index.all(Mark::Wanted).chain(watched).collect();
         locks.sort_unstable();
         locks.retain(|slot| !self.job(*slot).holds.lock && !self.group_busy(*slot));
-        locks.truncate(self.room());
+        locks.truncate(self.room().min(AT_ONCE));
         locks
     }
 

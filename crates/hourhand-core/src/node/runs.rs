@@ -1,5 +1,6 @@
 //! Runs: from the granted lock to the body, and stopping it.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -264,7 +265,8 @@ impl Node {
     }
 
     pub(super) fn pinged(&mut self, now: Now, sent: Mono, asked: &[(Slot, i64)], proof: Proof) {
-        let complete = proof.marked && !proof.read_only && asked.iter().all(|(slot, _)| proof.owned.contains(slot));
+        let owned: HashSet<Slot> = proof.owned.into_iter().collect();
+        let complete = proof.marked && !proof.read_only && asked.iter().all(|(slot, _)| owned.contains(slot));
         self.claim = self.claim.step(now.mono, ClaimEvent::PingAnswered { sent, complete }, &self.spans);
         if !proof.marked {
             // The next session is probed before it is believed.

@@ -1,5 +1,6 @@
 //! Questions of the node, each carried out as one statement.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use hourhand_core::key::Key;
@@ -262,7 +263,7 @@ impl Session {
         let params: [Param<'_>; 2] = [(&names, Type::TEXT_ARRAY), (&epochs, Type::INT8_ARRAY)];
         let rows = self.rows(&self.statements.ping, &params).await?;
         let Some(row) = rows.first() else { return Err(super::trouble::unexpected("the ping returned no row")) };
-        let owned: Vec<i64> = get(row, "owned")?;
+        let owned: HashSet<i64> = get::<Vec<i64>>(row, "owned")?.into_iter().collect();
         let owns = |slot: &Slot| catalog.held_for(&[*slot]).iter().all(|key| owned.contains(key));
         Ok(Answer::Pinged(Proof {
             marked: get::<Option<String>>(row, "mark")?.as_deref() == Some(self.mark.as_str()),
@@ -290,10 +291,10 @@ impl Session {
     /// Asks what this session holds, and lets go what nobody knows of.
     async fn reconcile(&self, catalog: &Catalog, locks: &[Slot], watches: &[Slot]) -> Result<Answer, Trouble> {
         let rows = self.rows(sql::OWNED, &[]).await?;
-        let held: Vec<(i64, i32)> =
+        let held: HashSet<(i64, i32)> =
             rows.iter().map(|row| Ok((get(row, "key")?, get(row, "form")?))).collect::<Result<_, Trouble>>()?;
-        let keep_locks = catalog.held_for(locks);
-        let keep_watches = catalog.keys(watches);
+        let keep_locks: HashSet<i64> = catalog.held_for(locks).into_iter().collect();
+        let keep_watches: HashSet<i64> = catalog.keys(watches).into_iter().collect();
         let extra_locks: Vec<i64> =
             held.iter().filter(|(key, form)| *form == 1 && !keep_locks.contains(key)).map(|(key, _)| *key).collect();
         let extra_watches = held.iter().filter(|(key, form)| *form == 2 && !keep_watches.contains(key));

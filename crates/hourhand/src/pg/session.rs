@@ -5,7 +5,7 @@
 //! (`statement_timeout`) and, a little later, by us, so that what we gave up has ended there.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hourhand_core::claim::Spans;
@@ -50,6 +50,24 @@ pub(crate) struct SessionSettings {
 pub(crate) struct Former {
     pub(crate) pid: i32,
     pub(crate) backend_start: Timestamp,
+}
+
+/// What a node has a use for. A thousand runs a second say two thousand words, on every session that listens; most are not for nodes,
+/// or are this session's own, and none of those may push out what somebody asks for.
+fn hearing(sender: mpsc::Sender<Notification>, own_pid: Arc<OnceLock<i32>>) -> impl Fn(Notification) {
+    move |notification| {
+        let said = notification.payload();
+        // For those who show what runs.
+        let started = said.starts_with("start ");
+        // Whoever watches a lock tries it each second, heard or not.
+        let freed = said.starts_with("free ");
+        let own = own_pid.get() == Some(&notification.process_id());
+        let crowded = sender.capacity() < NOTIFICATIONS_MAX / 2;
+        if !(started || freed && (own || crowded)) {
+            // The reader sees that there was no more room.
+            drop(sender.try_send(notification));
+        }
+    }
 }
 
 /// An open session: statements go through it, one at a time.
@@ -102,7 +120,9 @@ impl SessionSettings {
         let (client, driver) =
             connect(&self.conninfo, &self.application_name, CONNECT_BOUND).await.map_err(|error| refused(&error))?;
         let (sender, notifications) = mpsc::channel(NOTIFICATIONS_MAX);
-        let mut driving: Driving = Box::pin(async move { ended(driver.run(sender).await) });
+        let own_pid = Arc::new(OnceLock::new());
+        let hear = hearing(sender, own_pid.clone());
+        let mut driving: Driving = Box::pin(async move { ended(driver.run_and_hear(hear).await) });
         let session = Session {
             client,
             mark,
@@ -118,6 +138,7 @@ impl SessionSettings {
             ended = &mut driving => Err(ended),
         };
         let (now, backend, unmet) = set_up?;
+        let _ = own_pid.set(backend.pid);
         Ok(Opened { session, driving, notifications, now, backend, unmet })
     }
 

@@ -36,10 +36,15 @@ impl Driver {
     ///
     /// Notifications go into the channel. A notification is a hint that waits for nobody: while the channel is full,
     /// further ones are dropped, so that a slow reader does not hold up the answers to statements.
-    pub(crate) async fn run(mut self, notifications: mpsc::Sender<Notification>) -> Result<(), tokio_postgres::Error> {
+    pub(crate) async fn run(self, notifications: mpsc::Sender<Notification>) -> Result<(), tokio_postgres::Error> {
+        self.run_and_hear(|notification| drop(notifications.try_send(notification))).await
+    }
+
+    /// The same, with something else to do about a notification.
+    pub(crate) async fn run_and_hear(mut self, hear: impl Fn(Notification)) -> Result<(), tokio_postgres::Error> {
         while let Some(message) = poll_fn(|context| self.connection.poll_message(context)).await {
             match message? {
-                AsyncMessage::Notification(notification) => drop(notifications.try_send(notification)),
+                AsyncMessage::Notification(notification) => hear(notification),
                 AsyncMessage::Notice(notice) => tracing::debug!("postgresql says {notice}"),
                 _ => {}
             }

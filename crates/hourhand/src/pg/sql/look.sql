@@ -55,5 +55,6 @@ left join lateral (
   from {schema}.request r
   where r.job = j.name and r.answered_at is null and r.expires_at > clock_timestamp()
   order by r.kind desc limit 1) q on true
-left join lateral (select k.pid from locks k where k.key = j.key limit 1) h on true
+-- At most one: the lock is exclusive. Not looked up row by row: that would be as many times as there are locks.
+left join locks h on h.key = j.key
 left join pg_stat_activity a on a.pid = h.pid

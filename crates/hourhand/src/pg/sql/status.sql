@@ -31,7 +31,7 @@ left join lateral (
   select l.holder, l.epoch, l.expires_at > clock_timestamp() as live,
     case when isfinite(l.expires_at) then extract(epoch from l.expires_at - clock_timestamp())::float8 end as seconds_left
   from {schema}.lease l where l.job = j.name) e on true
-left join lateral (select k.pid from locks k where k.key = j.key limit 1) h on true
+left join locks h on h.key = j.key
 left join pg_stat_activity a on a.pid = h.pid
 where $1::text is null or j.name = $1::text
 order by j.name
