@@ -11,6 +11,7 @@ use crate::fleet::{Fleet, Load, Started};
 use crate::ground::Ground;
 use crate::process;
 use crate::scenario::{Scenario, ms, occurrence};
+use crate::spans::Spans;
 use crate::subject::Subject;
 
 /// The scheduler's own thread.
@@ -20,13 +21,13 @@ const THREAD: &str = "hourhand";
 const SETTLE: Duration = Duration::from_secs(75);
 
 /// All of them, one after another.
-pub(crate) fn run(ground: &mut Ground, ours: &Subject, quick: bool) -> Result<Vec<Figure>> {
-    let mut figures = connected(ground, ours, quick)?;
-    figures.extend(connecting(ground, ours, quick)?);
-    figures.extend(Scenario::Burst.run(ground, ours, quick)?);
+pub(crate) fn run(ground: &Ground, ours: &Subject, spans: Spans) -> Result<Vec<Figure>> {
+    let mut figures = connected(ground, ours, spans)?;
+    figures.extend(connecting(ground, ours, spans)?);
+    figures.extend(Scenario::Burst.run(ground, ours, spans)?);
     figures.extend(many_registered(ground, ours)?);
-    figures.extend(sustained(ground, ours, quick)?);
-    figures.extend(thread(ground, ours, quick)?);
+    figures.extend(sustained(ground, ours, spans)?);
+    figures.extend(thread(ground, ours, spans)?);
     Ok(figures)
 }
 
@@ -43,9 +44,9 @@ fn lateness(begun: &[Line]) -> Vec<f64> {
 }
 
 /// The session is there already: a job a second keeps it.
-fn connected(ground: &Ground, ours: &Subject, quick: bool) -> Result<Vec<Figure>> {
+fn connected(ground: &Ground, ours: &Subject, spans: Spans) -> Result<Vec<Figure>> {
     let fleet = fleet(ground, ours, Load { jobs: 1, every: 1, body: Duration::ZERO })?;
-    sleep(Duration::from_secs(if quick { 25 } else { 100 }));
+    sleep(Duration::from_secs(spans.pick(25, 70, 100)));
     let begun = fleet.begun();
     Ok(Figure::spread(
         "lateness with a connected session, goal p99 10 ms",
@@ -55,7 +56,7 @@ fn connected(ground: &Ground, ours: &Subject, quick: bool) -> Result<Vec<Figure>
 }
 
 /// It has to connect first: processes with a job each, so far between that its session has gone, and no two due together.
-fn connecting(ground: &Ground, ours: &Subject, quick: bool) -> Result<Vec<Figure>> {
+fn connecting(ground: &Ground, ours: &Subject, spans: Spans) -> Result<Vec<Figure>> {
     const EVERY: u64 = 90;
     const PROCESSES: u64 = 20;
     let mut fleet = Fleet::none(ours, &ground.place()?, Load { jobs: 1, every: EVERY, body: Duration::ZERO })?;
@@ -66,7 +67,7 @@ fn connecting(ground: &Ground, ours: &Subject, quick: bool) -> Result<Vec<Figure
     fleet.await_ready()?;
     // What is due while the connection of the start still lingers does not count.
     let from = wall_time() + SETTLE;
-    sleep(SETTLE + Duration::from_secs(EVERY * if quick { 1 } else { 4 }));
+    sleep(SETTLE + Duration::from_secs(EVERY * spans.pick(1, 2, 4)));
     let begun: Vec<Line> = fleet.begun().into_iter().filter(|line| line.wall > from).collect();
     Ok(Figure::spread("lateness when it has to connect first, goal p99 40 ms", lateness(&begun), "ms"))
 }
@@ -91,12 +92,12 @@ fn many_registered(ground: &Ground, ours: &Subject) -> Result<Vec<Figure>> {
 }
 
 /// More jobs a second than one process can run.
-fn sustained(ground: &Ground, ours: &Subject, quick: bool) -> Result<Vec<Figure>> {
+fn sustained(ground: &Ground, ours: &Subject, spans: Spans) -> Result<Vec<Figure>> {
     let fleet = fleet(ground, ours, Load { jobs: 6000, every: 1, body: Duration::ZERO })?;
     sleep(Duration::from_secs(10));
     let ended = || fleet.lines().iter().filter(|line| line.what == What::Ended).count();
     let (before, from) = (ended(), wall_time());
-    sleep(Duration::from_secs(if quick { 10 } else { 30 }));
+    sleep(Duration::from_secs(spans.pick(10, 20, 30)));
     let (after, span) = (ended(), (wall_time() - from).as_secs_f64());
     Ok(vec![Figure::number(
         "trivial runs in one process, goal 5,000 a second",
@@ -106,12 +107,12 @@ fn sustained(ground: &Ground, ours: &Subject, quick: bool) -> Result<Vec<Figure>
 }
 
 /// The scheduler's thread, with 1,000 jobs a minute.
-fn thread(ground: &Ground, ours: &Subject, quick: bool) -> Result<Vec<Figure>> {
+fn thread(ground: &Ground, ours: &Subject, spans: Spans) -> Result<Vec<Figure>> {
     let fleet = fleet(ground, ours, Load { jobs: 1000, every: 60, body: Duration::ZERO })?;
     let from = Duration::from_secs((wall_time().as_secs() + 20).next_multiple_of(60)) - Duration::from_secs(5);
     sleep(from.saturating_sub(wall_time()));
     let pid = fleet.pids().first().copied().unwrap_or_default();
-    let (minutes, busy) = (if quick { 1 } else { 3 }, process::cpu_of(pid, THREAD));
+    let (minutes, busy) = (spans.pick(1, 2, 3), process::cpu_of(pid, THREAD));
     sleep(Duration::from_secs(60 * minutes));
     let busy = (process::cpu_of(pid, THREAD) - busy).as_secs_f64() / (60 * minutes) as f64;
     let ran = fleet.begun().iter().filter(|line| occurrence(line, 60) >= from).count();

@@ -1,6 +1,7 @@
 //! The private server on which everybody is measured, and what it counts.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -9,12 +10,14 @@ use postgres::{Client, NoTls};
 
 /// As a server is run: everything that is said to be durable is.
 const SETTINGS: [(&str, &str); 4] =
-    [("fsync", "on"), ("full_page_writes", "on"), ("shared_buffers", "128MB"), ("max_connections", "200")];
+    [("fsync", "on"), ("full_page_writes", "on"), ("shared_buffers", "128MB"), ("max_connections", "2000")];
 
 /// The server.
 #[derive(Debug)]
 pub(crate) struct Ground {
-    server: Server,
+    server: Mutex<Server>,
+    /// Of its first database.
+    url: String,
     version: String,
     counts_statements: bool,
     made: AtomicU32,
@@ -45,8 +48,8 @@ impl Ground {
             Ok(server) => (server, true),
             Err(_) => (builder().start()?, false),
         };
-        let ground =
-            Self { version: installation.version().to_owned(), server, counts_statements, made: AtomicU32::new(0) };
+        let (version, url) = (installation.version().to_owned(), server.url());
+        let ground = Self { version, url, server: Mutex::new(server), counts_statements, made: AtomicU32::new(0) };
         if counts_statements {
             ground.client()?.batch_execute("create extension pg_stat_statements")?;
         }
@@ -66,7 +69,7 @@ impl Ground {
     pub(crate) fn place(&self) -> Result<Place> {
         let name = format!("bench_{}", self.made.fetch_add(1, Ordering::Relaxed));
         self.client()?.batch_execute(&format!("create database {name}"))?;
-        Ok(Place { url: self.server.url_for(&name), name })
+        Ok(Place { url: self.with(|server| server.url_for(&name)), name })
     }
 
     /// Statements begun in that database so far: every round trip, those that begin and end transactions too. Without
@@ -100,13 +103,20 @@ impl Ground {
     /// # Errors
     ///
     /// If it does not stop or start.
-    pub(crate) fn restart(&mut self, down: Duration) -> Result<()> {
-        self.server.stop(Shutdown::Fast)?;
-        std::thread::sleep(down);
-        self.server.start_again()
+    pub(crate) fn restart(&self, down: Duration) -> Result<()> {
+        self.with(|server| {
+            server.stop(Shutdown::Fast)?;
+            std::thread::sleep(down);
+            server.start_again()
+        })
+    }
+
+    /// Something is done with the server itself.
+    pub(crate) fn with<T>(&self, what: impl FnOnce(&mut Server) -> T) -> T {
+        what(&mut self.server.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn client(&self) -> Result<Client> {
-        Client::connect(&self.server.url(), NoTls).context("the private server does not answer")
+        Client::connect(&self.url, NoTls).context("the private server does not answer")
     }
 }

@@ -1,23 +1,29 @@
 //! Measures hourhand, and its peers beside it, on a private PostgreSQL: `cargo xtask bench` builds and runs it.
 
+mod course;
 mod figure;
 mod fleet;
+mod footprint;
 mod goals;
 mod ground;
+mod pgbouncer;
 mod process;
 mod scenario;
 mod schedules;
+mod spans;
 mod subject;
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
-use figure::{Figure, Shown};
+use course::Course;
+use figure::Shown;
 use ground::Ground;
 use scenario::Scenario;
 use serde::Serialize;
-use subject::Subject;
+use spans::Spans;
 
 /// Loads and faults on real processes and a real server.
 #[derive(Debug, Parser)]
@@ -35,9 +41,15 @@ struct Arguments {
     /// How long the next instant of a schedule takes to find.
     #[arg(long)]
     schedules: bool,
-    /// Shorter spans, with fewer firings: to see that it works.
+    /// How thoroughly: `short` is everything and everybody within half an hour.
+    #[arg(long, value_enum, default_value = "full")]
+    spans: Spans,
+    /// The same as `--spans quick`: to see that it works.
     #[arg(long)]
     quick: bool,
+    /// Nothing begins that would probably not be over after so many minutes; the table says what is missing.
+    #[arg(long)]
+    minutes: Option<u64>,
     /// The directory of the peers' programs.
     #[arg(long)]
     peers: Option<PathBuf>,
@@ -51,14 +63,18 @@ struct Arguments {
 struct Report {
     machine: String,
     postgresql: String,
-    quick: bool,
+    spans: Spans,
     /// The load of the machine before, and when this was written.
     load: [f64; 2],
     shown: Vec<Shown>,
 }
 
 fn main() -> Result<()> {
-    let arguments = Arguments::parse();
+    let mut arguments = Arguments::parse();
+    if arguments.quick {
+        arguments.spans = Spans::Quick;
+    }
+    let arguments = arguments;
     let program = std::env::current_exe()?;
     let own = program.parent().context("this program lies in no directory")?;
     if arguments.schedules {
@@ -67,23 +83,22 @@ fn main() -> Result<()> {
     }
     let subjects = subject::chosen(&arguments.only, own, arguments.peers.as_deref())?;
     let scenarios = if arguments.scenario.is_empty() { Scenario::value_variants() } else { &arguments.scenario };
-    let mut ground = Ground::start()?;
+    let ground = Ground::start()?;
     let mut report = Report::begin(&arguments, ground.version());
     if arguments.goals {
         let ours = subjects.first().context("hourhand is not among those chosen")?;
-        let figures = goals::run(&mut ground, ours, arguments.quick)?;
+        let figures = goals::run(&ground, ours, arguments.spans)?;
         report.shown = vec![Shown { figures, ..hourhand() }];
         return print(&arguments, &report);
     }
-    report.shown = subjects.iter().map(empty).collect();
-    for scenario in scenarios {
-        for (subject, shown) in subjects.iter().zip(&mut report.shown) {
-            eprintln!("── {scenario:?}: {}", subject.name);
-            let figures = scenario.run(&mut ground, subject, arguments.quick);
-            shown.figures.extend(figures.unwrap_or_else(|error| vec![failed(*scenario, &error)]));
-        }
-        save(&arguments, &report)?;
-    }
+    let mut shown: Vec<Shown> = subjects.iter().map(footprint::of).collect();
+    let until = arguments.minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
+    let course = Course { ground: &ground, subjects: &subjects, scenarios, spans: arguments.spans, until };
+    eprintln!("── all of it takes about {} minutes", course.estimate().as_secs().div_ceil(60));
+    course.run(&mut shown, |table| {
+        report.shown = table.to_vec();
+        save(&arguments, &report)
+    })?;
     print(&arguments, &report)
 }
 
@@ -91,7 +106,7 @@ impl Report {
     fn begin(arguments: &Arguments, postgresql: &str) -> Self {
         let load = subject::load();
         let (machine, postgresql) = (subject::machine(), postgresql.to_owned());
-        Self { machine, postgresql, quick: arguments.quick, load: [load, load], shown: Vec::new() }
+        Self { machine, postgresql, spans: arguments.spans, load: [load, load], shown: Vec::new() }
     }
 }
 
@@ -105,16 +120,6 @@ fn print(arguments: &Arguments, report: &Report) -> Result<()> {
     let (before, after) = (report.load[0], subject::load());
     println!("Measured on {}, PostgreSQL {}; load {before} before, {after} after.", report.machine, report.postgresql);
     Ok(())
-}
-
-fn empty(subject: &Subject) -> Shown {
-    Shown { subject: subject.name.to_owned(), version: subject.version.to_owned(), figures: Vec::new() }
-}
-
-/// A measurement that went wrong is no reason to lose the others; the table says so.
-fn failed(scenario: Scenario, error: &anyhow::Error) -> Figure {
-    eprintln!("── {scenario:?} failed: {error:#}");
-    Figure::no(format!("{scenario:?}"), format!("the measurement failed: {error:#}"))
 }
 
 /// After every scenario, so that one that hangs costs only itself.

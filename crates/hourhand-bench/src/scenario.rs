@@ -5,7 +5,8 @@ mod burst;
 mod downtime;
 mod lateness;
 mod loss;
-mod restart;
+mod pooler;
+pub(crate) mod restart;
 
 use std::time::Duration;
 
@@ -15,7 +16,8 @@ use hourhand_bench_replica::Line;
 
 use crate::figure::Figure;
 use crate::fleet::{Fleet, Load, Started};
-use crate::ground::Ground;
+use crate::ground::{Ground, Place};
+use crate::spans::Spans;
 use crate::subject::Subject;
 
 /// The replicas of a fleet, unless a scenario says otherwise.
@@ -46,6 +48,26 @@ pub(crate) enum Scenario {
     Downtime,
     /// 1,000 jobs are due at one second.
     Burst,
+    /// A transaction pooler stands between.
+    Pooler,
+}
+
+/// In what company a scenario may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Company {
+    /// Of any other and of all subjects.
+    Everybody,
+    /// Of all subjects, at the same instants.
+    SameScenario,
+    /// Of all subjects, across one restart of the server.
+    SameRestart,
+    /// Of nobody.
+    Nobody,
+}
+
+impl Company {
+    /// In the order in which they are gone through.
+    pub(crate) const ALL: [Self; 4] = [Self::Nobody, Self::SameScenario, Self::Everybody, Self::SameRestart];
 }
 
 impl Scenario {
@@ -54,25 +76,62 @@ impl Scenario {
     /// # Errors
     ///
     /// If its replicas or the server do not do what they are told.
-    pub(crate) fn run(self, ground: &mut Ground, subject: &Subject, quick: bool) -> Result<Vec<Figure>> {
+    pub(crate) fn run(self, ground: &Ground, subject: &Subject, spans: Spans) -> Result<Vec<Figure>> {
         match self {
-            Self::AtRest => at_rest::run(ground, subject, quick),
-            Self::Second => lateness::second(ground, subject, quick),
-            Self::Minute => lateness::minute(ground, subject, quick),
-            Self::Killed => loss::killed(ground, subject, quick),
+            Self::AtRest => at_rest::run(ground, subject, spans),
+            Self::Second => lateness::second(ground, subject, spans),
+            Self::Minute => lateness::minute(ground, subject, spans),
+            Self::Killed => loss::killed(ground, subject, spans),
             Self::Frozen => loss::frozen(ground, subject),
-            Self::Restart => restart::run(ground, subject, quick),
-            Self::Downtime => downtime::run(ground, subject, quick),
-            Self::Burst => burst::run(ground, subject, quick),
+            Self::Restart => restart::at_work(ground, subject)?.map_or_else(
+                |figure| Ok(vec![figure]),
+                |fleet| {
+                    ground.restart(restart::DOWN)?;
+                    Ok(restart::watch(fleet, spans))
+                },
+            ),
+            Self::Downtime => downtime::run(ground, subject, spans),
+            Self::Burst => burst::run(ground, subject, spans),
+            Self::Pooler => pooler::run(ground, subject, spans),
         }
+    }
+
+    /// In what company it may run.
+    pub(crate) fn company(self) -> Company {
+        match self {
+            Self::AtRest | Self::Killed | Self::Frozen | Self::Downtime | Self::Pooler => Company::Everybody,
+            Self::Minute => Company::SameScenario,
+            Self::Restart => Company::SameRestart,
+            Self::Second | Self::Burst => Company::Nobody,
+        }
+    }
+
+    /// How long it takes of one subject, about.
+    pub(crate) fn takes(self, spans: Spans) -> Duration {
+        Duration::from_secs(match self {
+            Self::AtRest => 85 + spans.pick(20, 60, 60),
+            Self::Second => 12 + spans.pick(20, 60, 90),
+            Self::Minute => 40 + 60 * spans.pick(2, 5, 6),
+            Self::Killed => 40 + spans.pick(45, 60, 180),
+            Self::Frozen => 90,
+            Self::Restart => 60 + spans.pick(60, 60, 180),
+            Self::Downtime => spans.pick(90, 270, 390),
+            Self::Burst => 55,
+            Self::Pooler => 10 + spans.pick(120, 180, 180),
+        })
     }
 }
 
 /// Starts a fleet with the most frequent of these schedules that the subject can have.
 fn finest(ground: &Ground, subject: &Subject, load: Load, everys: &[u64]) -> Result<Started> {
+    finest_at(|| ground.place(), subject, load, everys)
+}
+
+/// The same, on databases from somewhere else.
+fn finest_at(place: impl Fn() -> Result<Place>, subject: &Subject, load: Load, everys: &[u64]) -> Result<Started> {
     let mut reason = String::new();
     for every in everys {
-        match Fleet::start(subject, &ground.place()?, Load { every: *every, ..load }, REPLICAS)? {
+        match Fleet::start(subject, &place()?, Load { every: *every, ..load }, REPLICAS)? {
             ready @ Started::Ready(_) => return Ok(ready),
             Started::Cannot(why) => reason = why,
         }

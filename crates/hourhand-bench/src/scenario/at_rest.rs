@@ -10,12 +10,13 @@ use crate::figure::Figure;
 use crate::fleet::{Fleet, Load, Started};
 use crate::ground::Ground;
 use crate::process;
+use crate::spans::Spans;
 use crate::subject::Subject;
 
 /// Long enough for everybody to be through with starting, and for hourhand to give up its first connection (60 s).
 const SETTLE: Duration = Duration::from_secs(75);
 
-pub(super) fn run(ground: &Ground, subject: &Subject, quick: bool) -> Result<Vec<Figure>> {
+pub(super) fn run(ground: &Ground, subject: &Subject, spans: Spans) -> Result<Vec<Figure>> {
     let place = ground.place()?;
     let load = Load { jobs: 10, every: 86_400, body: SHORT };
     let fleet = match Fleet::start(subject, &place, load, REPLICAS)? {
@@ -23,7 +24,7 @@ pub(super) fn run(ground: &Ground, subject: &Subject, quick: bool) -> Result<Vec
         Started::Cannot(why) => return Ok(vec![Figure::no("at rest, a replica: connections", why)]),
     };
     sleep(SETTLE);
-    let seconds = if quick { 20_u32 } else { 60 };
+    let seconds = spans.pick(20_u32, 60, 60);
     let (statements, busy) = (ground.statements(&place)?, cpu(&fleet));
     let mut connections = 0.0;
     for _ in 0..seconds {

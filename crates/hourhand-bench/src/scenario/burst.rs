@@ -11,12 +11,13 @@ use super::{REPLICAS, occurrence};
 use crate::figure::Figure;
 use crate::fleet::{Fleet, Load, Started, until};
 use crate::ground::Ground;
+use crate::spans::Spans;
 use crate::subject::Subject;
 
 const JOBS: usize = 1000;
 const EVERY: u64 = 60;
 
-pub(super) fn run(ground: &Ground, subject: &Subject, quick: bool) -> Result<Vec<Figure>> {
+pub(super) fn run(ground: &Ground, subject: &Subject, spans: Spans) -> Result<Vec<Figure>> {
     let row = "1,000 jobs due at one second: the last has begun after";
     let place = ground.place()?;
     let load = Load { jobs: JOBS, every: EVERY, body: Duration::ZERO };
@@ -28,7 +29,7 @@ pub(super) fn run(ground: &Ground, subject: &Subject, quick: bool) -> Result<Vec
     let due = Duration::from_secs((wall_time().as_secs() + 15).next_multiple_of(EVERY));
     sleep((due - Duration::from_secs(1)).saturating_sub(wall_time()));
     let before = ground.statements(&place)?;
-    let within = Duration::from_secs(if quick { 30 } else { 55 });
+    let within = Duration::from_secs(spans.pick(25, 25, 55));
     let of_it = || -> Vec<Line> { fleet.begun().into_iter().filter(|line| occurrence(line, EVERY) == due).collect() };
     until(within, || (jobs(&of_it()).len() == JOBS).then_some(()));
     // What ends the last of them belongs to it.

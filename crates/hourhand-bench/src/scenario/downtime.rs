@@ -11,13 +11,14 @@ use super::{REPLICAS, SHORT, finest, is_between_instants};
 use crate::figure::Figure;
 use crate::fleet::{Load, Started, until};
 use crate::ground::Ground;
+use crate::spans::Spans;
 use crate::subject::Subject;
 
-pub(super) fn run(ground: &Ground, subject: &Subject, quick: bool) -> Result<Vec<Figure>> {
+pub(super) fn run(ground: &Ground, subject: &Subject, spans: Spans) -> Result<Vec<Figure>> {
     let row = "down across occurrences: caught up";
     let load = Load { jobs: 1, every: 10, body: SHORT };
     // A minute each is too long for a quick look.
-    let mut fleet = match finest(ground, subject, load, if quick { &[10] } else { &[10, 60] })? {
+    let mut fleet = match finest(ground, subject, load, spans.pick(&[10], &[10, 60], &[10, 60]))? {
         Started::Ready(fleet) => fleet,
         Started::Cannot(why) => return Ok(vec![Figure::no(row, why)]),
     };
@@ -29,7 +30,8 @@ pub(super) fn run(ground: &Ground, subject: &Subject, quick: bool) -> Result<Vec
     sleep(Duration::from_secs(2));
     let down = wall_time();
     fleet.kill();
-    sleep(Duration::from_secs(every) * 7 / 2);
+    // Three instants; of a job a minute two, unless there is time.
+    sleep(Duration::from_secs(every) * if every == 10 { 7 } else { spans.pick(3, 3, 7) } / 2);
     let up = wall_time();
     fleet.add(REPLICAS, &[])?;
     fleet.await_ready()?;

@@ -11,14 +11,15 @@ use super::{REPLICAS, SHORT, ms, occurrence};
 use crate::figure::Figure;
 use crate::fleet::{Fleet, Load, Started};
 use crate::ground::Ground;
+use crate::spans::Spans;
 use crate::subject::Subject;
 
-pub(super) fn second(ground: &Ground, subject: &Subject, quick: bool) -> Result<Vec<Figure>> {
-    watch(ground, subject, (1, if quick { 20 } else { 90 }), "a job a second")
+pub(super) fn second(ground: &Ground, subject: &Subject, spans: Spans) -> Result<Vec<Figure>> {
+    watch(ground, subject, (1, spans.pick(20, 60, 90)), "a job a second")
 }
 
-pub(super) fn minute(ground: &Ground, subject: &Subject, quick: bool) -> Result<Vec<Figure>> {
-    watch(ground, subject, (60, if quick { 2 } else { 6 }), "a job a minute")
+pub(super) fn minute(ground: &Ground, subject: &Subject, spans: Spans) -> Result<Vec<Figure>> {
+    watch(ground, subject, (60, spans.pick(2, 5, 6)), "a job a minute")
 }
 
 fn watch(ground: &Ground, subject: &Subject, (every, firings): (u64, u64), row: &str) -> Result<Vec<Figure>> {

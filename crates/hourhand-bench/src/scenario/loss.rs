@@ -12,6 +12,7 @@ use super::{LONG, REPLICAS, is_between_instants, occurrence};
 use crate::figure::Figure;
 use crate::fleet::{Fleet, Load, Started, until};
 use crate::ground::Ground;
+use crate::spans::Spans;
 use crate::subject::Subject;
 
 const EVERY: u64 = 60;
@@ -59,13 +60,13 @@ fn elsewhere(at_work: &AtWork, after: Duration) -> Option<Line> {
     })
 }
 
-pub(super) fn killed(ground: &Ground, subject: &Subject, quick: bool) -> Result<Vec<Figure>> {
+pub(super) fn killed(ground: &Ground, subject: &Subject, spans: Spans) -> Result<Vec<Figure>> {
     let row = "holder killed: the same occurrence runs elsewhere after";
     let mut at_work = match at_work(ground, subject)? {
         Ok(at_work) => at_work,
         Err(why) => return Ok(vec![Figure::no(row, why)]),
     };
-    let within = Duration::from_secs(if quick { 45 } else { 180 });
+    let within = Duration::from_secs(spans.pick(45, 60, 180));
     let killed = boot_time();
     let pid = at_work.body.pid;
     at_work.fleet.replica(pid).context("the body is nobody's")?.signal(Signal::KILL);

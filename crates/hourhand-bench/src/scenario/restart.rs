@@ -1,4 +1,4 @@
-//! The database is restarted: how long after it answers again does the job run?
+//! The database is restarted, once under everybody: how long after it answers again does the job run?
 
 use std::time::Duration;
 
@@ -7,28 +7,33 @@ use hourhand_bench_replica::{boot_time, wall_time};
 
 use super::{REPLICAS, SHORT, finest};
 use crate::figure::Figure;
-use crate::fleet::{Load, Started, until};
+use crate::fleet::{Fleet, Load, Started, until};
 use crate::ground::Ground;
+use crate::spans::Spans;
 use crate::subject::Subject;
 
 /// How long the database is away.
-const DOWN: Duration = Duration::from_secs(5);
+pub(crate) const DOWN: Duration = Duration::from_secs(5);
 
-pub(super) fn run(ground: &mut Ground, subject: &Subject, quick: bool) -> Result<Vec<Figure>> {
-    let row = "database restarted, 5 s away: back after";
+const ROW: &str = "database restarted, 5 s away: back after";
+
+/// A fleet that has run its job some times; or what stands in its place in the table.
+pub(crate) fn at_work(ground: &Ground, subject: &Subject) -> Result<Result<Fleet, Figure>> {
     let load = Load { jobs: 1, every: 1, body: SHORT };
-    let mut fleet = match finest(ground, subject, load, &[1, 60])? {
+    let fleet = match finest(ground, subject, load, &[1, 60])? {
         Started::Ready(fleet) => fleet,
-        Started::Cannot(why) => return Ok(vec![Figure::no(row, why)]),
+        Started::Cannot(why) => return Ok(Err(Figure::no(ROW, why))),
     };
     let every = fleet.load().every;
     let enough = if every == 1 { 5 } else { 1 };
-    if until(Duration::from_secs(2 * every + 30), || (fleet.begun().len() >= enough).then_some(())).is_none() {
-        return Ok(vec![Figure::no(row, "nothing ran before")]);
-    }
-    ground.restart(DOWN)?;
-    let (back, wall) = (boot_time(), wall_time());
-    let within = Duration::from_secs(every + if quick { 60 } else { 180 });
+    let ran = until(Duration::from_secs(2 * every + 30), || (fleet.begun().len() >= enough).then_some(()));
+    Ok(ran.map(|()| fleet).ok_or_else(|| Figure::no(ROW, "nothing ran before")))
+}
+
+/// The server answers again from now on.
+pub(crate) fn watch(mut fleet: Fleet, spans: Spans) -> Vec<Figure> {
+    let (back, wall, every) = (boot_time(), wall_time(), fleet.load().every);
+    let within = Duration::from_secs(every + spans.pick(60, 60, 180));
     let first = until(within, || fleet.begun().into_iter().find(|line| line.at > back));
     let (ended, last_words) = (fleet.ended(), fleet.last_words());
     let mut figures = vec![match first {
@@ -37,13 +42,13 @@ pub(super) fn run(ground: &mut Ground, subject: &Subject, quick: bool) -> Result
             let next = Duration::from_secs((wall.as_secs() + 1).next_multiple_of(every)) - wall;
             let since = line.at - back;
             let late = if since >= next { since - next } else { since };
-            Figure::number(row, late.as_secs_f64(), "s")
+            Figure::number(ROW, late.as_secs_f64(), "s")
         }
-        None => Figure::no(row, format!("not within {} s", within.as_secs())),
+        None => Figure::no(ROW, format!("not within {} s", within.as_secs())),
     }];
     if ended > 0 {
         let words = format!("{ended} of {REPLICAS} processes ended: {last_words}");
         figures.push(Figure::words("database restarted: processes", words));
     }
-    Ok(figures)
+    figures
 }

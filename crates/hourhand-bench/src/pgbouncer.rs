@@ -1,0 +1,75 @@
+//! A real PgBouncer in transaction mode, in front of the private server.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use hourhand_testkit::{Account, Leash, Leashed, Signal, private_directory};
+use postgres::{Client, NoTls};
+use tempfile::TempDir;
+
+use crate::fleet::until;
+use crate::ground::{Ground, Place};
+
+/// A few server connections for all: what stays on one is soon somebody else's.
+const POOL_SIZE: u32 = 4;
+
+/// The pooler; it ends when this is dropped.
+pub(crate) struct Pgbouncer {
+    process: Leashed,
+    port: u16,
+    _home: TempDir,
+}
+
+impl Pgbouncer {
+    /// Starts it.
+    ///
+    /// # Errors
+    ///
+    /// If it is not installed, or does not start.
+    pub(crate) fn start(ground: &Ground) -> Result<Self> {
+        let places = ["/usr/sbin", "/usr/bin", "/usr/local/bin"].map(|place| PathBuf::from(place).join("pgbouncer"));
+        let program = places.into_iter().find(|path| path.is_file()).context("pgbouncer is not installed")?;
+        let account = Account::for_servers()?;
+        let home = private_directory(account.as_ref())?;
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let file = home.path().join("pgbouncer.ini");
+        std::fs::write(&file, settings(port, &ground.with(|server| server.url())))?;
+        if let Some(account) = &account {
+            account.give(&file)?;
+        }
+        let mut command = Command::new(program);
+        command.arg(&file).current_dir(home.path());
+        let leash = Leash::new(home.path().join("log")).signal(Signal::INT);
+        let process = leash.account(account.as_ref()).litter(home.path()).spawn(&command)?;
+        let url = format!("postgres://postgres@127.0.0.1:{port}/pgbouncer");
+        let answers = || Client::connect(&url, NoTls).ok();
+        ensure!(until(Duration::from_secs(10), answers).is_some(), "pgbouncer does not answer");
+        Ok(Self { process, port, _home: home })
+    }
+
+    /// The way to that database through it.
+    pub(crate) fn place(&self, place: &Place) -> Place {
+        let url = format!("postgres://postgres@127.0.0.1:{}/{}", self.port, place.name);
+        Place { url, name: place.name.clone() }
+    }
+
+    /// Ends it.
+    pub(crate) fn stop(&mut self) {
+        self.process.kill();
+    }
+}
+
+fn settings(port: u16, server: &str) -> String {
+    let rest = server.split("://").nth(1).unwrap_or_default();
+    let password = rest.split('@').next().and_then(|user| user.split(':').nth(1)).unwrap_or_default();
+    let address = rest.split('@').nth(1).and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    let (host, server_port) = address.split_once(':').unwrap_or((address, "5432"));
+    format!(
+        "[databases]\n* = host={host} port={server_port} user=postgres password={password}\n[pgbouncer]\n\
+         listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\npool_mode = transaction\n\
+         default_pool_size = {POOL_SIZE}\nmax_client_conn = 500\nserver_round_robin = 1\nadmin_users = postgres\n"
+    )
+}
