@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: builds what is measured as it would be shipped, and runs `hourhand-bench`.
 //!
-//! The peers have a workspace of their own, which nothing else builds: the first time it takes a quarter of an hour.
+//! The peers have a workspace of their own, which nothing else builds: the first time it takes a quarter of an hour. With
+//! `--build-only` nothing is measured: for a machine that is to be quiet afterwards.
 
 use crate::arguments::Arguments;
 use crate::cargo::{cargo, root};
@@ -11,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 const PEERS: &str = "crates/hourhand-bench/peers/Cargo.toml";
 
-pub(crate) fn run(arguments: Arguments) -> Result<()> {
+pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
+    let build_only = arguments.take_flag("--build-only");
     let told = arguments.rest();
     let target = target_directory()?;
     foreground::run(&mut cargo(&["build", "--release", "--package", "hourhand-bench", "--quiet"]))?;
@@ -20,6 +22,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         let place = target.join("peers");
         build_peers(&place)?;
         bench.arg("--peers").arg(place.join("release"));
+    }
+    if build_only {
+        return Ok(());
     }
     foreground::run(bench.args(told).current_dir(root()))
 }

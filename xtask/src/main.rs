@@ -33,7 +33,8 @@ cargo xtask sim     seeds of the simulator: faults in virtual time, every promis
             ...                --help says what else
 cargo xtask bench   hourhand beside other schedulers: what they cost, how late they are, what faults do to them
             --only NAME        one of them (hourhand: the others are not even built); may be repeated
-            --quick            shorter spans, to see that it works
+            --spans short      everything and everybody within half an hour; quick: to see that it works
+            --build-only       builds everybody, for a machine that is to be quiet when it measures
             --goals            hourhand alone, against its own goals
             --schedules        how long the next instant of a schedule takes to find
             ...                --help says what else
