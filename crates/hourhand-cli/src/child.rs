@@ -32,7 +32,7 @@ use self::sink::Sink;
 pub(crate) use self::cause::Cause;
 pub(crate) use self::ended::Ended;
 pub(crate) use self::environment::facts;
-pub(crate) use self::output::{Kept, passed_through};
+pub(crate) use self::output::{Kept, passed_through, written};
 pub(crate) use self::sink::flush;
 pub(crate) use self::supervise::supervise;
 

@@ -11,6 +11,7 @@ use hourhand::Operator;
 use hourhand_web::Standalone;
 use tokio_util::sync::CancellationToken;
 
+use crate::child;
 use crate::refusal::Refusal;
 
 const USER: &str = "HOURHAND_DASHBOARD_USER";
@@ -70,6 +71,8 @@ impl Door {
         let hint = |refused: hourhand_web::Refused| {
             Refusal::wrong(format!("dashboard: {refused} (--users-file, --tokens-file, {USER} or {TOKEN})"))
         };
+        // Those of `hourhand dashboard` run elsewhere: there are none to be seen here.
+        door = door.live_output(async |job, epoch| child::written(&job, epoch));
         door.router_until(operator, gone.cancelled_owned()).map_err(hint)
     }
 }

@@ -75,6 +75,8 @@
     for (const part of document.querySelectorAll("[data-live]")) {
       const other = fresh.getElementById(part.id);
       if (other === null || isInUse(part)) continue;
+      // What is being followed follows itself, until there is an end of it.
+      if (part.querySelector("pre[data-output]") !== null && other.querySelector("pre[data-output]") !== null) continue;
       localise(other);
       if (part.innerHTML === other.innerHTML) continue;
       const focused = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
@@ -112,6 +114,28 @@
       refresh();
     }
   };
+
+  /// What a run that goes on in this very process has written since: asked for once a second, of the process alone.
+  const follow = async () => {
+    const output = document.querySelector("pre[data-output]");
+    if (output === null || document.hidden) return;
+    try {
+      const known = output.dataset.tag;
+      const answer = await fetch(output.dataset.output, { cache: "no-store", headers: known ? { "if-none-match": known } : {} });
+      if (answer.status !== 200) return;
+      const text = await answer.text();
+      // Whoever has scrolled up reads; whoever is at the end stays there.
+      const isAtEnd = output.scrollHeight - output.scrollTop - output.clientHeight < 40;
+      output.dataset.tag = answer.headers.get("etag") ?? "";
+      set(output, text);
+      if (isAtEnd) output.scrollTop = output.scrollHeight;
+      const nothing = output.parentElement.querySelector("[data-nothing]");
+      if (nothing !== null) nothing.hidden = text !== "";
+    } catch {
+      // The stream of changes says so when the dashboard does not answer.
+    }
+  };
+  setInterval(follow, 1000);
 
   const say = (isOn) => {
     live.hidden = false;

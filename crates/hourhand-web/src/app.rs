@@ -1,6 +1,7 @@
 //! What all requests share.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::FromRef;
 use axum::http::request::Parts;
@@ -9,6 +10,10 @@ use hourhand::Operator;
 use crate::access::{Doorkeeper, Visitor};
 use crate::ctx::Ctx;
 use crate::hub::Hub;
+use crate::live_output::LiveOutput;
+
+/// A question of a page that takes longer is given up, so that looking at a slow database does not make it slower.
+pub(crate) const PAGE_BOUND: Duration = Duration::from_secs(4);
 
 /// One of a dashboard.
 #[derive(Clone)]
@@ -18,12 +23,18 @@ struct Inner {
     operator: Operator,
     doorkeeper: Doorkeeper,
     public_path: Option<String>,
+    live_output: LiveOutput,
     hub: Hub,
 }
 
 impl App {
-    pub(crate) fn new(operator: Operator, doorkeeper: Doorkeeper, public_path: Option<String>, hub: Hub) -> App {
-        App(Arc::new(Inner { operator, doorkeeper, public_path, hub }))
+    pub(crate) fn new(
+        (operator, hub): (Operator, Hub),
+        doorkeeper: Doorkeeper,
+        public_path: Option<String>,
+        live_output: LiveOutput,
+    ) -> App {
+        App(Arc::new(Inner { operator, doorkeeper, public_path, live_output, hub }))
     }
 
     pub(crate) fn operator(&self) -> &Operator {
@@ -45,6 +56,10 @@ impl App {
     /// Who it is, by the host's word.
     pub(crate) fn visitor(&self, request: &Parts) -> Visitor {
         (self.0.doorkeeper)(request)
+    }
+
+    pub(crate) fn live_output(&self) -> &LiveOutput {
+        &self.0.live_output
     }
 
     /// The path that browsers see it under, where that was said.

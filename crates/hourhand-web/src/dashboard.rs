@@ -15,10 +15,11 @@ use futures_util::FutureExt;
 use hourhand::Operator;
 
 use crate::access::{Access, Doorkeeper, Visitor};
-use crate::app::App;
+use crate::app::{App, PAGE_BOUND};
 use crate::ctx::{Ctx, prefix};
 use crate::fail::refusal;
 use crate::hub::{Hub, Shutdown};
+use crate::live_output::LiveOutput;
 use crate::{actions, api, assets, hub, origin, pages};
 
 /// Nothing inline, nothing from elsewhere, in nobody's frame.
@@ -39,6 +40,7 @@ pub struct Dashboard {
     operator: Operator,
     doorkeeper: Doorkeeper,
     public_path: Option<String>,
+    live_output: LiveOutput,
     shutdown: Shutdown,
 }
 
@@ -49,12 +51,41 @@ impl Dashboard {
         access: impl Fn(&Parts) -> V + Send + Sync + 'static,
     ) -> Dashboard {
         let doorkeeper = Arc::new(move |request: &Parts| access(request).into());
-        Dashboard { operator, doorkeeper, public_path: None, shutdown: None }
+        let operator = operator.answering_within(PAGE_BOUND);
+        Dashboard { operator, doorkeeper, public_path: None, live_output: LiveOutput::default(), shutdown: None }
     }
 
     /// The path under which browsers see it, where a proxy in front takes part of the path away. What axum takes away is found out.
     pub fn public_path(mut self, path: impl Into<String>) -> Dashboard {
         self.public_path = Some(path.into().trim_end_matches('/').to_owned());
+        self
+    }
+
+    /// Shows what runs under way in this process have written so far, from whoever has them: asked with a job and an epoch, of which
+    /// most are not here (`None`). Runs elsewhere show their output once they have ended.
+    ///
+    /// ```no_run
+    /// # fn example(operator: hourhand::Operator, scheduler: hourhand::Scheduler) -> axum::Router {
+    /// use hourhand_web::{Access, Dashboard};
+    ///
+    /// Dashboard::new(operator, |_| Access::ReadOnly)
+    ///     .live_output(move |job, epoch| {
+    ///         let scheduler = scheduler.clone();
+    ///         async move { scheduler.output(&job, epoch).await }
+    ///     })
+    ///     .into_router()
+    /// # }
+    /// ```
+    pub fn live_output<F, Fut>(self, ask: F) -> Dashboard
+    where
+        F: Fn(String, i64) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Option<String>> + Send + 'static,
+    {
+        self.with(LiveOutput::of(ask))
+    }
+
+    pub(crate) fn with(mut self, live_output: LiveOutput) -> Dashboard {
+        self.live_output = live_output;
         self
     }
 
@@ -68,11 +99,12 @@ impl Dashboard {
     /// The router.
     pub fn into_router(self) -> Router {
         let hub = Hub::new(self.operator.clone(), self.shutdown);
-        let app = App::new(self.operator, self.doorkeeper, self.public_path, hub);
+        let app = App::new((self.operator, hub), self.doorkeeper, self.public_path, self.live_output);
         let routes = Router::new()
             .route("/", get(pages::overview::show))
             .route("/job", get(pages::job::show))
             .route("/run", get(pages::run::show))
+            .route("/output", get(pages::run::output))
             .route("/history", get(pages::history::show))
             .route("/locks", get(pages::locks::show))
             .route("/health", get(pages::health::show))

@@ -8,6 +8,7 @@ use hourhand::Error;
 use hourhand_core::plain;
 use serde::Serialize;
 
+use crate::app::PAGE_BOUND;
 use crate::ctx::Ctx;
 use crate::markup::visible;
 
@@ -53,6 +54,7 @@ impl Fail {
             Fail::Conflict(_) => "Not done",
             Fail::Database(error) if error.is_not_migrated() => "hourhand's tables are not there",
             Fail::Database(error) if error.is_forbidden() => "The database does not allow it",
+            Fail::Database(error) if error.is_too_slow() => "The database takes too long",
             Fail::Database(_) => "The database does not answer",
         }
     }
@@ -60,6 +62,11 @@ impl Fail {
     fn text(&self) -> String {
         match self {
             Fail::NotFound(text) | Fail::Asked(text) | Fail::Conflict(text) => text.clone(),
+            Fail::Database(error) if error.is_too_slow() => format!(
+                "{error}\n\nWhat a page asks is given up after {PAGE_BOUND:?}, so that looking does not become load. The database is busy, or \
+                 somebody holds a lock on a table of hourhand's (a migration, a dump, VACUUM FULL); after a bulk load it may need ANALYZE. \
+                 Fewer entries are found sooner: name the job."
+            ),
             Fail::Database(error) => error.to_string(),
         }
     }

@@ -39,6 +39,7 @@ mod ctx;
 mod dashboard;
 mod fail;
 mod hub;
+mod live_output;
 mod markup;
 mod origin;
 mod pages;

@@ -22,6 +22,7 @@ use subtle::{Choice, ConstantTimeEq};
 use crate::access::{Access, Visitor};
 use crate::dashboard::{Dashboard, guard};
 use crate::fail::refusal;
+use crate::live_output::LiveOutput;
 use crate::origin;
 
 /// Why a dashboard is not served this way.
@@ -56,12 +57,20 @@ pub struct Standalone {
     tokens: Vec<String>,
     hosts: Vec<String>,
     is_read_only: bool,
+    live_output: LiveOutput,
 }
 
 impl Standalone {
     /// To be served on this address.
     pub fn on(address: SocketAddr) -> Standalone {
-        Standalone { address, users: Vec::new(), tokens: Vec::new(), hosts: Vec::new(), is_read_only: false }
+        Standalone {
+            address,
+            users: Vec::new(),
+            tokens: Vec::new(),
+            hosts: Vec::new(),
+            is_read_only: false,
+            live_output: LiveOutput::default(),
+        }
     }
 
     /// Lets in who gives this name and password (HTTP basic). What they do is on record under the name.
@@ -88,6 +97,16 @@ impl Standalone {
         self
     }
 
+    /// As [`Dashboard::live_output`].
+    pub fn live_output<F, Fut>(mut self, ask: F) -> Standalone
+    where
+        F: Fn(String, i64) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Option<String>> + Send + 'static,
+    {
+        self.live_output = LiveOutput::of(ask);
+        self
+    }
+
     /// The router.
     ///
     /// # Errors
@@ -100,6 +119,7 @@ impl Standalone {
     /// The dashboard behind the door.
     fn guard(self, dashboard: Dashboard) -> Result<Router, Refused> {
         self.check()?;
+        let dashboard = dashboard.with(self.live_output.clone());
         Ok(dashboard.into_router().layer(from_fn_with_state(Arc::new(self), enter)))
     }
 

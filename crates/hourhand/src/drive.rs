@@ -53,6 +53,12 @@ pub(crate) enum Command {
         order: Order,
         reply: Reply<OrderAnswer>,
     },
+    /// What a run has written so far; none: it is not under way here.
+    Output {
+        slot: Slot,
+        epoch: i64,
+        reply: Reply<Option<String>>,
+    },
     /// Jobs that have their slots already; the answer: those that stand under another key, and are not taken.
     Add {
         members: Vec<(Slot, Member)>,
@@ -198,6 +204,10 @@ impl Drive<'_> {
             Some(Command::Health { reply }) => {
                 // Whoever asked may have gone, here and below.
                 let _ = reply.send(status::health(&self.node.health(self.clock.now()), &self.roster.catalog));
+                Event::Woke
+            }
+            Some(Command::Output { slot, epoch, reply }) => {
+                let _ = reply.send(self.bodies.so_far(slot, epoch));
                 Event::Woke
             }
             Some(Command::Add { members, reply }) => {

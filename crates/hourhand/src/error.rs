@@ -77,6 +77,12 @@ impl Error {
         }
     }
 
+    /// The database was too slow: the statement was given up, there or here. Also [`is_unreachable`](Error::is_unreachable).
+    pub fn is_too_slow(&self) -> bool {
+        let slow = |kind| matches!(kind, TroubleKind::Cancelled | TroubleKind::TimedOut);
+        matches!(&*self.0, Kind::Database { trouble, .. } if slow(trouble.kind))
+    }
+
     /// hourhand's schema is not there, or older than this version needs: migrate.
     pub fn is_not_migrated(&self) -> bool {
         matches!(&*self.0, Kind::Database { trouble, .. } if trouble.kind == TroubleKind::NotMigrated)

@@ -58,6 +58,7 @@ mod run;
 mod scheduler;
 mod status;
 mod thread;
+mod written;
 
 pub use builder::SchedulerBuilder;
 pub use error::Error;

@@ -14,6 +14,7 @@ mod standing;
 mod wait;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hourhand_core::name::Namespace;
 use hourhand_core::near::near;
@@ -72,6 +73,8 @@ pub struct Operator {
     /// For tests.
     clock_ahead: SignedDuration,
     pub(crate) actor: String,
+    /// How long a question may take.
+    pub(crate) within: Duration,
 }
 
 impl Operator {
@@ -79,6 +82,13 @@ impl Operator {
     #[must_use]
     pub fn acting_as(&self, actor: impl Into<String>) -> Operator {
         Operator { actor: actor.into(), ..self.clone() }
+    }
+
+    /// The same operator over the same connection, whose questions the server gives up after so long; 9.5 s if nothing is said. For
+    /// pages, which somebody waits for, and which must not become load where the database is slow already. Acts keep their own bound.
+    #[must_use]
+    pub fn answering_within(&self, bound: Duration) -> Operator {
+        Operator { within: bound, ..self.clone() }
     }
 
     /// How jobs stand, read from rows and locks by one statement: all of the schema, in the order of their names, or the one.
@@ -99,7 +109,7 @@ impl Operator {
         statement: &str,
         params: &[Param<'_>],
     ) -> Result<Vec<Row>, Error> {
-        self.line.read(statement, params).await.map_err(|trouble| self.failed(attempted, trouble))
+        self.line.read(statement, params, self.within).await.map_err(|trouble| self.failed(attempted, trouble))
     }
 
     /// The rows of a statement that acts.

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
 use crate::pg::Schema;
+use crate::written::Written;
 
 /// One execution of a job's body.
 ///
@@ -31,7 +32,7 @@ struct Inner {
     started: Started,
     trust: watch::Receiver<Trust>,
     cancelled: CancellationToken,
-    output: Mutex<String>,
+    written: Mutex<Written>,
     /// The body called `complete`.
     completing: AtomicBool,
 }
@@ -77,9 +78,9 @@ pub(crate) struct Beginning {
 impl Run {
     pub(crate) fn new(job: String, schema: Schema, beginning: Beginning, trust: watch::Receiver<Trust>) -> Run {
         let Beginning { scheduled_for, trigger, started } = beginning;
-        let (cancelled, output) = (CancellationToken::new(), Mutex::new(String::new()));
+        let (cancelled, written) = (CancellationToken::new(), Mutex::default());
         let completing = AtomicBool::new(false);
-        Run(Arc::new(Inner { job, schema, scheduled_for, trigger, started, trust, cancelled, output, completing }))
+        Run(Arc::new(Inner { job, schema, scheduled_for, trigger, started, trust, cancelled, written, completing }))
     }
 
     /// The job's name.
@@ -150,19 +151,17 @@ impl Run {
         self.0.trust.clone()
     }
 
-    /// Adds a line to the output that history keeps (the last 64 KiB in all, head and tail of it).
+    /// Adds a line to the output that history keeps: 64 KiB in all, of a longer one its beginning and its end. While the run is under
+    /// way, [`Scheduler::output`](crate::Scheduler::output) has what it has written so far.
     pub fn output(&self, line: impl fmt::Display) {
-        use fmt::Write;
-        let mut output = self.0.output.lock().unwrap_or_else(PoisonError::into_inner);
-        // Far beyond what is kept: a body that talks for hours must not fill the memory.
-        if output.len() < 4 * 1024 * 1024 {
-            let _ = writeln!(output, "{line}");
-        }
+        // Made into text before the lock is taken: its `Display` may be anybody's.
+        let line = format!("{line}\n");
+        self.0.written.lock().unwrap_or_else(PoisonError::into_inner).add(&line);
     }
 
-    pub(crate) fn take_output(&self) -> Option<String> {
-        let output = self.0.output.lock().unwrap_or_else(PoisonError::into_inner);
-        (!output.is_empty()).then(|| output.clone())
+    /// What it has written so far.
+    pub(crate) fn written(&self) -> Option<String> {
+        self.0.written.lock().unwrap_or_else(PoisonError::into_inner).text()
     }
 
     /// From now on only a committed `complete` counts as success.

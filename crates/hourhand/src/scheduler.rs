@@ -274,6 +274,14 @@ impl Scheduler {
         answer.ok_or_else(Error::stopped)?.map_err(|trouble| Error::database("status", trouble))
     }
 
+    /// What a run that is under way in this process has written so far ([`Run::output`](crate::Run::output)): what a dashboard shows before
+    /// history has it. None where it does not run here. Sends no statement.
+    pub async fn output(&self, job: &str, epoch: i64) -> Option<String> {
+        let handle = self.0.as_ref()?;
+        let slot = handle.directory.slot(job)?;
+        handle.ask(|reply| Command::Output { slot, epoch, reply }).await.flatten()
+    }
+
     /// How this scheduler is, as of its last visit to the database. Sends no statement.
     pub async fn health(&self) -> Health {
         let Some(handle) = &self.0 else { return Health { problems: Vec::new(), on: false } };

@@ -1,9 +1,9 @@
 //! A command's output: passed through as it comes, and the end of it kept.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{PipeReader, Result};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use hourhand::Run;
@@ -34,6 +34,20 @@ struct Inner {
     run: Run,
 }
 
+/// Those of runs under way in this process, by job and epoch.
+static UNDER_WAY: Mutex<BTreeMap<(String, i64), Weak<Inner>>> = Mutex::new(BTreeMap::new());
+
+fn under_way() -> MutexGuard<'static, BTreeMap<(String, i64), Weak<Inner>>> {
+    UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The end of what a run's command has written so far; none: it is not under way in this process.
+pub(crate) fn written(job: &str, epoch: i64) -> Option<String> {
+    let inner = under_way().get(&(job.to_owned(), epoch))?.upgrade()?;
+    let text = inner.tail.lock().unwrap_or_else(PoisonError::into_inner).text();
+    Some(text)
+}
+
 /// The same, for one of the command's streams.
 struct OfStream {
     kept: Kept,
@@ -51,6 +65,7 @@ impl OfStream {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        under_way().remove(&(self.run.job().to_owned(), self.run.epoch()));
         let text = self.tail.get_mut().unwrap_or_else(PoisonError::into_inner).text();
         if !text.is_empty() {
             self.run.output(text);
@@ -62,7 +77,10 @@ impl Kept {
     /// Keeps the last so many bytes for a run.
     pub(crate) fn new(bytes_max: usize, run: Run) -> Kept {
         let tail = |bytes_max| Mutex::new(Tail { bytes: VecDeque::new(), bytes_max, dropped: 0 });
-        Kept(Arc::new(Inner { tail: tail(bytes_max), complaint: tail(COMPLAINT_BYTES_MAX), run }))
+        let place = (run.job().to_owned(), run.epoch());
+        let inner = Arc::new(Inner { tail: tail(bytes_max), complaint: tail(COMPLAINT_BYTES_MAX), run });
+        under_way().insert(place, Arc::downgrade(&inner));
+        Kept(inner)
     }
 
     fn stream(&self, stream: Sink) -> OfStream {

@@ -165,6 +165,7 @@ fn whole(output: &Output, entry: &HistoryEntry, now: Timestamp) -> std::io::Resu
         entry.window.map(|window| format!("{} to {}", civil(window.from, &here()), civil(window.until, &here())));
     fact("window", Cell::maybe(window));
     fact("node", Cell::maybe(entry.node.as_deref()));
+    fact("recorded by", Cell::maybe(entry.recorded_by.as_deref()));
     output.table(&facts)?;
     if let Some(error) = &entry.error {
         output.line(format_args!("{BAD}error{BAD:#}\n{}", block(error)))?;

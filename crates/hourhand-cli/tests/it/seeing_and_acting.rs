@@ -67,7 +67,7 @@ async fn history_tells_of_every_end_what_a_script_may_read() {
         json!({
             "id": "NUMBER", "job": job, "epoch": "EPOCH", "trigger": "manual", "scheduled_for": null,
             "started_at": "TIME", "ended_at": "TIME", "outcome": outcome, "reason": null, "count": null, "error": error,
-            "attempt": 1, "takeover": 0, "window": {"from": "TIME", "until": "TIME"}, "node": "web-1", "output": null,
+            "attempt": 1, "takeover": 0, "window": {"from": "TIME", "until": "TIME"}, "node": "web-1", "recorded_by": "web-1", "output": null,
         })
     };
     let failed = json!("the index \u{1b}[31mis away\nsecond line");

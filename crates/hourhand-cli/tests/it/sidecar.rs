@@ -4,6 +4,7 @@ mod database_away;
 mod health_and_metrics;
 mod hooks;
 mod http_calls;
+mod live_output;
 mod over_tls;
 mod reloads;
 mod service;

@@ -1,10 +1,13 @@
 //! One run: its facts, what it said, how it ended, the other attempts at its occurrence.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
-use axum::response::Response;
+use axum::http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
 use hourhand::{AuditEntry, AuditQuery, HistoryEntry, HistoryQuery, JobDetail, OpenRun};
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -47,6 +50,8 @@ struct Page {
     epoch: i64,
     state: Markup,
     is_running: bool,
+    /// What it has written so far, if it runs in this process.
+    live: Option<String>,
     facts: Facts,
     ended: Option<HistoryEntry>,
     took: Option<String>,
@@ -88,6 +93,7 @@ async fn page(app: &App, ctx: &Ctx, asked: &Asked) -> Result<Page, Fail> {
             return Err(Fail::NotFound(text));
         }
     };
+    let live = if is_running { app.live_output().get(&asked.job, asked.epoch).await } else { None };
     let place = read.around.iter().position(|entry| entry.epoch == Some(asked.epoch));
     let epochs = |entries: &[HistoryEntry]| entries.iter().filter_map(|entry| entry.epoch).collect::<Vec<_>>();
     let before = epochs(&read.around[..place.unwrap_or(0)]).last().copied();
@@ -96,7 +102,7 @@ async fn page(app: &App, ctx: &Ctx, asked: &Asked) -> Result<Page, Fail> {
         version,
         now: read.job.as_ref().map_or_else(Timestamp::now, |job| job.now),
         state: markup::badge(word),
-        story: story(word, read.ended.as_ref(), &facts),
+        story: story(word, read.ended.as_ref(), (&facts, live.is_some())),
         attempts: attempts(&read.around, facts.scheduled_for, asked.epoch),
         cancelled_by: read.acts.iter().find(|act| cancels(act, asked.epoch)).cloned(),
         took: read
@@ -108,11 +114,37 @@ async fn page(app: &App, ctx: &Ctx, asked: &Asked) -> Result<Page, Fail> {
         epoch: asked.epoch,
         here: "jobs",
         ctx: ctx.clone(),
+        live: live.as_deref().map(shown),
         is_running,
         facts,
         before,
         after,
     })
+}
+
+/// `output?job=…&epoch=…`: what a run under way in this process has written so far, for the page's script. Nothing, and no content, where it
+/// is not (any more).
+pub(crate) async fn output(State(app): State<App>, Query(asked): Query<Asked>, headers: HeaderMap) -> Response {
+    let Some(text) = app.live_output().get(&asked.job, asked.epoch).await else {
+        return StatusCode::NO_CONTENT.into_response();
+    };
+    let text = shown(&text);
+    let tag = format!("\"{:x}\"", digest(&text));
+    if headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes()) {
+        return StatusCode::NOT_MODIFIED.into_response();
+    }
+    ([(CONTENT_TYPE, "text/plain; charset=utf-8"), (ETAG, tag.as_str())], text).into_response()
+}
+
+/// What a run wrote, for people.
+fn shown(text: &str) -> String {
+    markup::visible(&markup::without_colours(text)).into_owned()
+}
+
+fn digest(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }
 
 async fn read(app: &App, asked: &Asked) -> Result<Arc<Read>, Fail> {
@@ -167,28 +199,41 @@ fn cancels(act: &AuditEntry, epoch: i64) -> bool {
     act.action == "cancel" && act.detail["epoch"].as_i64() == Some(epoch)
 }
 
-/// How it ended, and by whose word.
-fn story(word: &str, ended: Option<&HistoryEntry>, facts: &Facts) -> String {
+/// How it ended, and by whose word: that of history, not a guess.
+fn story(word: &str, ended: Option<&HistoryEntry>, (facts, is_live): (&Facts, bool)) -> String {
     let node = facts.node.as_deref().unwrap_or("its node");
-    let text = match (word, ended) {
-        ("running", _) => {
-            "It holds the job's lock, read from the database's own list. Its output is recorded when it ends."
-        }
-        ("lost", None) => {
-            "Its session is gone and no end is recorded: whoever takes the job's lock next will put it on record as lost."
-        }
-        ("lost", Some(_)) => {
-            "It ended without a word: put on record as lost by whoever took the job's lock next, or by its own node when that had a \
-             session again. What it committed with the fence stands; its window was not moved."
-        }
-        ("failed", Some(ended)) if ended.error.as_deref().is_some_and(|error| error.starts_with("holder died")) => {
-            "Its process died, and so had those before it: given up by whoever took the lock next, so that the job can go on."
-        }
-        ("succeeded", _) => return format!("Recorded by {node}, or by the run itself in its own transaction."),
-        ("cancelled", _) => return format!("Told to stop, and recorded by {node}."),
-        ("timed_out", _) => return format!("Stopped because it took longer than it may; recorded by {node}."),
-        ("panicked", _) => return format!("Its body panicked; {node} caught that, recorded it and went on."),
-        _ => return format!("Recorded by {node}."),
+    let Some(ended) = ended else {
+        return match (word, is_live) {
+            ("running", true) => "It holds the job's lock, read from the database's own list.".to_owned(),
+            ("running", false) => format!(
+                "It holds the job's lock, read from the database's own list. It runs on {node}: what it writes is shown here once it has \
+                 ended."
+            ),
+            _ => "Its session is gone and no end is recorded: whoever takes the job's lock next will put it on record as lost."
+                .to_owned(),
+        };
     };
-    text.to_owned()
+    let by = ended.recorded_by.as_deref();
+    let recorded = match by {
+        Some("complete") => "recorded by the run itself, in its own transaction".to_owned(),
+        Some(by) => format!("recorded by {by}"),
+        None => "by whom it was recorded is not known".to_owned(),
+    };
+    match word {
+        "lost" if by.is_some() && by == ended.node.as_deref() => format!(
+            "Its node lost the lock and stopped it: {recorded} itself, when that had a session again. What it committed with the fence \
+             stands; its window was not moved."
+        ),
+        "lost" => format!(
+            "It ended without a word: {recorded}, which found its lock free. What it committed with the fence stands; its window was not \
+             moved."
+        ),
+        "failed" if ended.error.as_deref().is_some_and(|error| error.starts_with("holder died")) => format!(
+            "Its process died, and so had those before it: given up, so that the job can go on; {recorded}, which found its lock free."
+        ),
+        "cancelled" => format!("Told to stop; {recorded}."),
+        "timed_out" => format!("Stopped because it took longer than it may; {recorded}."),
+        "panicked" => format!("Its body panicked, which its node caught; {recorded}."),
+        _ => format!("{}.", markup::sentence(&recorded)),
+    }
 }

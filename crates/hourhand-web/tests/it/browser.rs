@@ -15,7 +15,12 @@ const SOON: Duration = Duration::from_secs(10);
 
 /// Serves the site's dashboard below `/admin/jobs`, and says where.
 pub async fn serve(site: &Site) -> String {
-    let app = Router::new().nest_service("/admin/jobs", site.dashboard(Access::Full).into_router());
+    serve_router(site.dashboard(Access::Full).into_router()).await
+}
+
+/// The same with a dashboard that is there already.
+pub async fn serve_router(router: Router) -> String {
+    let app = Router::new().nest_service("/admin/jobs", router);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, app).await });

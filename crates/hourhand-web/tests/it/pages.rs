@@ -29,6 +29,27 @@ async fn a_database_that_is_away_is_said_and_the_page_looks_again_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_takes_too_long_is_given_up_soon_and_said_with_what_may_be_the_matter() {
+    let site = Site::new().await;
+    site.registered(JOB).await;
+    let other = site.database.connect().await;
+    other.batch_execute("begin; lock table hourhand.history in access exclusive mode").await.unwrap();
+    let begun = std::time::Instant::now();
+    let page = site.get("/history").await;
+    assert!(begun.elapsed() < std::time::Duration::from_secs(6), "given up after {:?}", begun.elapsed());
+    assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);
+    for text in ["The database takes too long", "given up after 4s", "somebody holds a lock on a table"] {
+        assert!(page.text.contains(text), "{text}: {}", page.text);
+    }
+    let answer = site.get("/api/history").await;
+    assert!(answer.json()["error"].as_str().unwrap().contains("given up after 4s"), "{}", answer.text);
+    let waits = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    assert_eq!(site.number(waits).await, 0, "the server goes on with none of it");
+    other.batch_execute("rollback").await.unwrap();
+    assert_eq!(site.get("/history").await.status, StatusCode::OK);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_schema_that_is_not_there_is_told_with_the_command_that_makes_it() {
     let page = Site::unmigrated().await.get("/").await;
     assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);

@@ -124,7 +124,12 @@ impl Bodies {
     }
 
     pub(super) fn output(&self, slot: Slot, epoch: i64) -> Option<String> {
-        self.runs.get(&(slot, epoch)).and_then(|(run, _)| run.take_output())
+        self.runs.get(&(slot, epoch)).and_then(|(run, _)| run.written())
+    }
+
+    /// What a run under way has written so far, if only nothing.
+    pub(super) fn so_far(&self, slot: Slot, epoch: i64) -> Option<String> {
+        self.runs.get(&(slot, epoch)).map(|(run, _)| run.written().unwrap_or_default())
     }
 
     /// The run's end is durable, or superseded.

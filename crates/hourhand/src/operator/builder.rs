@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use super::Operator;
 use crate::error::Error;
 use crate::pg::conninfo::{Conninfo, Environment};
-use crate::pg::{Line, OperatorStatements, PageStatements, Schema};
+use crate::pg::{Line, OperatorStatements, PageStatements, STATEMENT_BOUND, Schema};
 
 /// An operator to be: see [`Operator::builder`].
 #[must_use = "nothing is asked before connect()"]
@@ -120,6 +120,7 @@ impl OperatorBuilder {
             leases: self.leases,
             clock_ahead: self.clock_ahead,
             actor: self.actor.unwrap_or_else(user_at_host),
+            within: STATEMENT_BOUND,
         })
     }
 }

@@ -72,6 +72,9 @@ pub struct HistoryEntry {
     pub window: Option<Window>,
     /// The node that ran it.
     pub node: Option<String>,
+    /// Who put its end on record: its own node, another one that found it lost, or `complete`: the run itself, in its own
+    /// transaction.
+    pub recorded_by: Option<String>,
     /// What it wrote; only when one run was asked for.
     pub output: Option<String>,
 }
@@ -183,6 +186,7 @@ pub(super) fn entry(row: &Row) -> Result<HistoryEntry, Trouble> {
         takeover: get(row, "takeover")?,
         window: window.map(|(from, until)| Window { from, until }),
         node: get(row, "node")?,
+        recorded_by: get(row, "recorded_by")?,
         output: get(row, "output")?,
     })
 }

@@ -80,9 +80,9 @@ impl Operator {
     /// [`Error::is_unreachable`] when the database could not be asked.
     pub async fn locks(&self, names: &[&str]) -> Result<Vec<AdvisoryLock>, Error> {
         let params: [Param<'_>; 1] = [(&names, Type::TEXT_ARRAY)];
-        let rows = match self.line.read(&self.statements.locks, &params).await {
+        let rows = match self.line.read(&self.statements.locks, &params, self.within).await {
             Err(trouble) if matches!(trouble.kind, TroubleKind::NotMigrated | TroubleKind::Forbidden) => {
-                self.line.read(&self.statements.locks_of_strangers, &params).await
+                self.line.read(&self.statements.locks_of_strangers, &params, self.within).await
             }
             rows => rows,
         };

@@ -23,10 +23,11 @@ use super::trouble::{lost, timed_out, trouble, unexpected};
 
 /// All servers of the connection string together have this long.
 const CONNECT_BOUND: Duration = Duration::from_secs(5);
-/// One statement, ours. The server's is shorter: what we gave up has ended there.
-const STATEMENT_BOUND: Duration = Duration::from_secs(10);
-/// The beginnings of transactions, with the server's bounds. Nobody's row is waited for longer than a person would.
-const READING: &str = "begin isolation level read committed read only; set local statement_timeout = 9500";
+/// One statement, by the server's clock.
+pub(crate) const STATEMENT_BOUND: Duration = Duration::from_millis(9500);
+/// So much longer it is waited for here: what we gave up has ended there.
+const LONGER_HERE: Duration = Duration::from_millis(500);
+/// The beginning of a transaction that writes, with the server's bounds. Nobody's row is waited for longer than a person would.
 const WRITING: &str = "begin isolation level read committed read write; set local statement_timeout = 9500; \
                        set local lock_timeout = 2000; set local synchronous_commit = on";
 
@@ -64,23 +65,36 @@ impl Line {
         Ok(self.session().await?.standby)
     }
 
-    /// The rows of a statement that changes nothing.
-    pub(crate) async fn read(&self, statement: &str, params: &[Param<'_>]) -> Result<Vec<Row>, Trouble> {
-        self.carry_out(READING, statement, params).await
+    /// The rows of a statement that changes nothing, if the server has them within a bound.
+    pub(crate) async fn read(
+        &self,
+        statement: &str,
+        params: &[Param<'_>],
+        within: Duration,
+    ) -> Result<Vec<Row>, Trouble> {
+        let bound = within.as_millis();
+        let begin = format!("begin isolation level read committed read only; set local statement_timeout = {bound}");
+        self.carry_out((&begin, within), statement, params).await
     }
 
     /// The rows of a statement that may change something: all of it or nothing.
     pub(crate) async fn write(&self, statement: &str, params: &[Param<'_>]) -> Result<Vec<Row>, Trouble> {
-        self.carry_out(WRITING, statement, params).await
+        self.carry_out((WRITING, STATEMENT_BOUND), statement, params).await
     }
 
-    async fn carry_out(&self, begin: &str, statement: &str, params: &[Param<'_>]) -> Result<Vec<Row>, Trouble> {
+    async fn carry_out(
+        &self,
+        (begin, within): (&str, Duration),
+        statement: &str,
+        params: &[Param<'_>],
+    ) -> Result<Vec<Row>, Trouble> {
         let open = self.session().await?;
+        let bound = within + LONGER_HERE;
         tokio::select! {
             biased;
-            answer = tokio::time::timeout(STATEMENT_BOUND, open.rows(begin, statement, params)) => match answer {
+            answer = tokio::time::timeout(bound, open.rows(begin, statement, params)) => match answer {
                 Ok(answer) => answer,
-                Err(_) => Err(timed_out("the statement", STATEMENT_BOUND)),
+                Err(_) => Err(timed_out("the statement", bound)),
             },
             ended = open.drive() => Err(ended),
         }

@@ -36,7 +36,7 @@ impl Operator {
             findings.push(forbidden(&self.schema, role, &lacking, &owner));
         }
         let readable = usage && !lacking.iter().any(|lack| lack.starts_with("select"));
-        match self.line.read(&self.statements.schema_version, &[]).await {
+        match self.line.read(&self.statements.schema_version, &[], self.within).await {
             Ok(rows) => {
                 let version: i32 =
                     rows.first().map(|row| get(row, "version")).transpose().map_err(failed)?.unwrap_or(0);

@@ -51,9 +51,9 @@ ended as (
 ),
 written as (
   insert into {schema}.history as h (job, epoch, trigger, scheduled_for, started_at, ended_at, outcome, attempt, takeover,
-    window_from, window_until, node, error, output)
+    window_from, window_until, node, error, output, recorded_by)
   select c.name, c.epoch, c.trigger, c.scheduled_for, c.started_at, c.at, c.outcome, c.attempt, c.takeover,
-    c.window_from, c.window_until, c.node, c.error, c.output
+    c.window_from, c.window_until, c.node, c.error, c.output, c.node
   from current c
   where $11::boolean
   on conflict (job, epoch) do update set output = excluded.output where excluded.output is not null

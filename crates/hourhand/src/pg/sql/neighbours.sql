@@ -12,5 +12,5 @@ near as (
     order by a.id limit $3::bigint)
 )
 select h.id, h.job, h.epoch, h.trigger, h.scheduled_for, h.started_at, h.ended_at, h.outcome, h.reason, h.count,
-  h.attempt, h.takeover, h.window_from, h.window_until, h.node, h.error, null::text as output
+  h.attempt, h.takeover, h.window_from, h.window_until, h.node, h.error, h.recorded_by, null::text as output
 from near h order by h.id

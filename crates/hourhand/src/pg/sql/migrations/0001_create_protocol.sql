@@ -114,7 +114,9 @@ create table {schema}.history (
   window_until timestamptz,
   node text,
   error text,
-  output text
+  output text,
+  -- Who put the end on record: the run's own node, another one that found it lost, or 'complete' for the run itself.
+  recorded_by text
 );
 -- The first recorded end of an epoch stands. A skip has no epoch.
 create unique index history_epoch on {schema}.history (job, epoch);
@@ -216,9 +218,9 @@ begin
   end if;
   -- No ON CONFLICT: a second success of the occurrence must fail the caller's transaction.
   insert into {schema}.history (job, epoch, trigger, scheduled_for, started_at, ended_at, outcome, attempt, takeover,
-    window_from, window_until, node)
+    window_from, window_until, node, recorded_by)
   values (r.name, r.epoch, r.trigger, r.scheduled_for, r.started_at, at, 'succeeded', r.attempt, r.takeover,
-    r.window_from, r.window_until, r.node);
+    r.window_from, r.window_until, r.node, 'complete');
 end $$;
 
 -- A checkpoint: moves the start of the next window, together with the data the caller's transaction writes, and fences.
@@ -312,9 +314,11 @@ begin
     where j.name = p_job;
   end if;
   insert into {schema}.history (job, epoch, trigger, scheduled_for, started_at, ended_at, outcome, attempt, takeover,
-    window_from, window_until, node, error)
+    window_from, window_until, node, recorded_by, error)
   values (r.name, r.epoch, r.trigger, r.scheduled_for, r.started_at, at, case when gives_up then 'failed' else 'lost' end,
     r.attempt, r.takeover, r.window_from, r.window_until, r.node,
+    -- A scheduler's session is called `hourhand/15 web-1`.
+    case when p_died then nullif(regexp_replace(current_setting('application_name'), '^hourhand/\d+ ', ''), '') else r.node end,
     case when gives_up then format('holder died %s times', dead)
       when withdrawn then format('holder died %s times: the rest of the backfill is given up', dead) end)
   on conflict (job, epoch) do nothing;
