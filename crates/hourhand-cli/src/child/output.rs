@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{PipeReader, Result};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hourhand::Run;
@@ -28,27 +28,30 @@ const COMPLAINT_BYTES_MAX: usize = 4 * 1024;
 pub(crate) struct Kept(Arc<Inner>);
 
 struct Inner {
-    tail: Mutex<Tail>,
+    tail: Shared,
     /// The end of standard error alone.
     complaint: Mutex<Tail>,
     run: Run,
 }
 
-/// Those of runs under way in this process, by job and epoch.
-static UNDER_WAY: Mutex<BTreeMap<(String, i64), Weak<Inner>>> = Mutex::new(BTreeMap::new());
+/// Shared with whoever looks, who must not keep the rest alive: the run has its output before its body is over.
+type Shared = Arc<Mutex<Tail>>;
 
-fn under_way() -> MutexGuard<'static, BTreeMap<(String, i64), Weak<Inner>>> {
+/// Those of runs under way in this process, by job and epoch.
+static UNDER_WAY: Mutex<BTreeMap<(String, i64), Shared>> = Mutex::new(BTreeMap::new());
+
+fn under_way() -> MutexGuard<'static, BTreeMap<(String, i64), Shared>> {
     UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The end of what a run's command has written so far; none: it is not under way in this process.
 pub(crate) fn written(job: &str, epoch: i64) -> Option<String> {
-    let inner = under_way().get(&(job.to_owned(), epoch))?.upgrade()?;
-    let text = inner.tail.lock().unwrap_or_else(PoisonError::into_inner).text();
+    let tail = under_way().get(&(job.to_owned(), epoch))?.clone();
+    let text = tail.lock().unwrap_or_else(PoisonError::into_inner).text();
     Some(text)
 }
 
-/// The same, for one of the command's streams.
+/// The end of a run's output, for one of the command's streams.
 struct OfStream {
     kept: Kept,
     is_error: bool,
@@ -66,7 +69,7 @@ impl OfStream {
 impl Drop for Inner {
     fn drop(&mut self) {
         under_way().remove(&(self.run.job().to_owned(), self.run.epoch()));
-        let text = self.tail.get_mut().unwrap_or_else(PoisonError::into_inner).text();
+        let text = self.tail.lock().unwrap_or_else(PoisonError::into_inner).text();
         if !text.is_empty() {
             self.run.output(text);
         }
@@ -78,9 +81,9 @@ impl Kept {
     pub(crate) fn new(bytes_max: usize, run: Run) -> Kept {
         let tail = |bytes_max| Mutex::new(Tail { bytes: VecDeque::new(), bytes_max, dropped: 0 });
         let place = (run.job().to_owned(), run.epoch());
-        let inner = Arc::new(Inner { tail: tail(bytes_max), complaint: tail(COMPLAINT_BYTES_MAX), run });
-        under_way().insert(place, Arc::downgrade(&inner));
-        Kept(inner)
+        let kept = Arc::new(tail(bytes_max));
+        under_way().insert(place, kept.clone());
+        Kept(Arc::new(Inner { tail: kept, complaint: tail(COMPLAINT_BYTES_MAX), run }))
     }
 
     fn stream(&self, stream: Sink) -> OfStream {
