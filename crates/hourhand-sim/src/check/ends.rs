@@ -118,7 +118,9 @@ impl World {
                 |definition: &Definition| facts.as_ref().is_none_or(|facts| overdue(definition, facts, now, bound));
             let other =
                 &self.server.definitions[job][1 - self.server.store.rows.get(&job).map_or(0, |row| row.version)];
-            let late = by(&definition) && (!self.orphaned(job) || by(other));
+            // A body that has completed its run and does not return keeps the lock; that is rightly told.
+            let lingers = self.bodies.values().any(|body| body.job == job);
+            let late = by(&definition) && (!self.orphaned(job) || by(other)) && !lingers;
             self.checks.require(!late, self.now, || format!("P8: job {job} is overdue when all is quiet: {facts:?}"));
         }
         self.check_requests_at_the_end();
