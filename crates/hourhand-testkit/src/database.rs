@@ -9,9 +9,6 @@ use tokio_postgres::{Client, NoTls};
 /// The variable that holds a superuser's URL of the server for [`Database`].
 pub const URL_VARIABLE: &str = "HOURHAND_TEST_DATABASE_URL";
 
-/// The variable that holds the `bin/` directory for [`Installation::for_tests`].
-pub const BIN_VARIABLE: &str = "HOURHAND_TEST_BIN";
-
 /// A name longer than 63 bytes would be cut, and two tests could share what is left.
 const LABEL_LENGTH_MAX: usize = 40;
 

@@ -11,7 +11,7 @@ mod apt;
 mod npm;
 mod pip;
 
-use crate::installation::{Installation, wanted};
+use crate::installation::Installation;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::ops::RangeInclusive;
@@ -91,6 +91,11 @@ pub(crate) fn caches() -> Vec<PathBuf> {
     let own = absolute("XDG_CACHE_HOME").or_else(home).map(|cache| cache.join("hourhand"));
     let temporary = || std::env::temp_dir().join(format!("hourhand-{}", rustix::process::geteuid().as_raw()));
     vec![own.unwrap_or_else(temporary).join("postgresql"), common]
+}
+
+/// The majors asked for, as people say it.
+pub(crate) fn wanted(majors: &RangeInclusive<u32>) -> String {
+    if majors.start() == majors.end() { majors.start().to_string() } else { format!("{} or newer", majors.start()) }
 }
 
 /// Complaints as an indented list to go under an error.

@@ -39,14 +39,16 @@ mod command;
 mod database;
 mod eventually;
 mod fetch;
+mod find;
 mod installation;
 mod leash;
 mod processes;
 mod server;
 
 pub use account::{Account, private_directory};
-pub use database::{BIN_VARIABLE, Database, URL_VARIABLE};
+pub use database::{Database, URL_VARIABLE};
 pub use eventually::eventually;
+pub use find::BIN_VARIABLE;
 pub use installation::{Installation, SUPPORTED};
 pub use leash::{Leash, Leashed};
 pub use rustix::process::Signal;

@@ -1,5 +1,7 @@
 //! A job: its name, its schedule, its body, its policies.
 
+mod told;
+
 use std::fmt::Display;
 use std::pin::Pin;
 use std::sync::Arc;
