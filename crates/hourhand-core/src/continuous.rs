@@ -22,9 +22,9 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::backoff::Retry;
+use crate::decision::Decision;
 use crate::facts::Facts;
 use crate::job::Definition;
-use crate::occurrence::Decision;
 use crate::outcome::{BodyEnd, Outcome, StopReason, Verdict, judge};
 
 /// A run that lasted so long was no false start: the next backoff is the shortest.

@@ -6,6 +6,7 @@
 pub mod backoff;
 pub mod claim;
 mod continuous;
+mod decision;
 pub mod facts;
 pub mod instant;
 pub mod job;
