@@ -145,6 +145,11 @@ impl Facts {
         (self.epoch > self.ended_epoch).then_some(self.epoch)
     }
 
+    /// The newest start has no recorded end, and nobody has the job: that run is lost, before anybody has recorded it.
+    pub fn lost_run(&self) -> Option<i64> {
+        self.open_run().filter(|_| self.holder.is_none())
+    }
+
     /// Occurrences at or before this instant need no run, for whatever reason.
     pub fn floor(&self) -> Timestamp {
         let others = [self.counts_from, self.resumed_at];

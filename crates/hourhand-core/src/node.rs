@@ -26,6 +26,7 @@ mod hooks;
 mod index;
 mod life;
 mod looked;
+mod lost;
 mod maintain;
 mod members;
 mod orders;
@@ -54,6 +55,7 @@ use deploys::registered;
 pub use health::{Health, Problem};
 use index::{Changing, Index, Mark};
 use life::{Job, Life};
+use lost::LostRuns;
 use orders::Standing;
 use rivals::Rivals;
 use session::Session;
@@ -139,6 +141,7 @@ pub struct Node {
     look_sent: Mono,
     /// What others are quicker at.
     rivals: Rivals,
+    lost: LostRuns,
     /// When history is to be pruned next.
     prune_at: Mono,
     random: u64,
@@ -168,6 +171,7 @@ impl Node {
             look_sent: now.mono,
             look_outside_at: now.mono,
             rivals: Rivals::default(),
+            lost: LostRuns::default(),
             prune_at: now.mono + settings.prune_interval / 60,
             visits: Cell::new(0),
             index: Index::new(settings.ttl),
@@ -208,6 +212,7 @@ impl Node {
             }
             Event::Refused(trouble) => self.refused(now, trouble),
             Event::Freed(key) => self.freed(now, key),
+            Event::Began(key) => self.began(key),
             Event::BodyEnded { slot, epoch, end } => self.body_ended(now, slot, epoch, end),
             Event::Triggered { slot, ticket } => self.triggered(now, slot, ticket),
             Event::CancelAsked(key) => self.cancel_asked(now, key),

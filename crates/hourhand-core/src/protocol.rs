@@ -8,7 +8,7 @@ mod notice;
 mod question;
 mod trouble;
 
-pub use answer::{Answer, EndAnswer, Obstacle, Ordered, Proof, StartAnswer};
+pub use answer::{Answer, EndAnswer, Obstacle, Ordered, Proof, SettledRun, StartAnswer};
 pub use event::{Action, Event, Happened, TriggerAnswer, What};
 pub use notice::Notice;
 pub use question::{End, EndForm, Order, Question, Start, Started};

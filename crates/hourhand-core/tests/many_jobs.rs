@@ -54,10 +54,11 @@ fn at_rest(count: usize) -> Node {
             event = match action {
                 Action::Connect { .. } => Some(Event::Connected { server: midnight(), pid: 1 }),
                 Action::Ask(Question::Register { .. }) => Some(Event::Answered(Answer::Registered(Vec::new()))),
-                Action::Ask(Question::Look(slots)) => Some(Event::Answered(Answer::Looked {
+                Action::Ask(Question::Look { jobs: slots, .. }) => Some(Event::Answered(Answer::Looked {
                     now: Some(midnight()),
                     facts: slots.iter().map(|_| Some(Facts::registered(midnight()))).collect(),
                     requested: Vec::new(),
+                    lost: None,
                 })),
                 _ => event,
             };
@@ -95,7 +96,7 @@ fn the_jobs_that_are_due_are_looked_at_and_no_others() {
     let looked: Vec<usize> = actions
         .iter()
         .flat_map(|action| match action {
-            Action::Ask(Question::Look(slots)) => slots.iter().map(|slot| slot.0).collect(),
+            Action::Ask(Question::Look { jobs: slots, .. }) => slots.iter().map(|slot| slot.0).collect(),
             _ => Vec::new(),
         })
         .collect();

@@ -98,10 +98,11 @@ impl World {
         let started_at = self.now.wall;
         match question {
             Question::Register { .. } => Answer::Registered(Vec::new()),
-            Question::Look(slots) => Answer::Looked {
+            Question::Look { jobs: slots, .. } => Answer::Looked {
                 now: Some(self.now.wall),
                 facts: slots.iter().map(|_| Some(Facts::registered(midnight()))).collect(),
                 requested: Vec::new(),
+                lost: None,
             },
             Question::TryLocks(slots) => Answer::Tried(vec![Some(true); slots.len()]),
             Question::Start { starts, .. } => {

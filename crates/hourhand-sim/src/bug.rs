@@ -38,6 +38,8 @@ pub enum Bug {
     RequestNotTaken,
     /// The backoff of a continuous job is known to the node that ran it, and to nobody else.
     BackoffInMemory,
+    /// Lost runs that nobody takes over are shown to nobody.
+    LostNotShown,
     /// A group's lock is tried after the job's, and whether it was had is not looked at.
     GroupNotAsked,
 }
@@ -51,7 +53,7 @@ impl Bug {
             Bug::UnlockBeforeEnd => &["P4", "P7"],
             Bug::EpochInMemory | Bug::EpochFromRowOnly | Bug::FenceTooWide => &["P2"],
             Bug::SkipByFinder => &["P3"],
-            Bug::DeathsForgotten | Bug::StandDownForEver | Bug::BackoffInMemory => &["P8"],
+            Bug::DeathsForgotten | Bug::StandDownForEver | Bug::BackoffInMemory | Bug::LostNotShown => &["P8"],
             Bug::StartsAnyDefinition => &["deploy"],
             Bug::PingCountedFromAnswer | Bug::CloseBeforeBodiesEnd | Bug::EvictTooSoon => &["P7"],
             Bug::DoubtIgnored => &["P1", "P8"],
@@ -60,7 +62,7 @@ impl Bug {
     }
 
     /// All of them.
-    pub const ALL: [Bug; 17] = [
+    pub const ALL: [Bug; 18] = [
         Bug::CheckBeforeLockOnly,
         Bug::CheckByHistory,
         Bug::UnlockBeforeEnd,
@@ -78,5 +80,6 @@ impl Bug {
         Bug::RequestNotTaken,
         Bug::BackoffInMemory,
         Bug::GroupNotAsked,
+        Bug::LostNotShown,
     ];
 }

@@ -50,6 +50,8 @@ pub(crate) struct Checks {
     taken: BTreeMap<i64, (Option<Timestamp>, At)>,
     /// When each job's lock was last let go.
     freed_at: Vec<At>,
+    /// Since when each job's newest run is lost, and that is on no record.
+    lost_since: Vec<Option<At>>,
 }
 
 impl Checks {
@@ -68,6 +70,7 @@ impl Checks {
             hurry: false,
             taken: BTreeMap::new(),
             freed_at: vec![At::default(); jobs],
+            lost_since: vec![None; jobs],
         }
     }
 

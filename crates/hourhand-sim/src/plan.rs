@@ -113,6 +113,16 @@ impl JobModel {
         }
     }
 
+    /// Makes the last of the jobs, in some runs, one that is hardly ever due: it runs because somebody asks.
+    pub(crate) fn seldom(jobs: &mut [JobModel], random: &mut Random) {
+        let Some(job) = jobs.last_mut().filter(|_| random.chance(300)) else { return };
+        for definition in [&mut job.definition, &mut job.deployed] {
+            if !definition.schedule.is_continuous() {
+                definition.schedule = Schedule::every(SignedDuration::from_hours(24));
+            }
+        }
+    }
+
     /// The job number `number` of a run.
     pub(crate) fn draw(number: usize, random: &mut Random) -> JobModel {
         let name = JobName::parse(&format!("job-{number}")).expect("a plain name");

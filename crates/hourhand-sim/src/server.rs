@@ -11,6 +11,7 @@ mod groups;
 mod leases;
 mod locks;
 mod look;
+mod lost;
 mod maintain;
 mod requests;
 mod runs;
@@ -172,6 +173,10 @@ pub(crate) enum Note {
     NotifyLook {
         key: i64,
     },
+    NotifyStart {
+        key: i64,
+        from: i32,
+    },
     Taken {
         id: i64,
         again: Option<Timestamp>,
@@ -304,10 +309,11 @@ impl Server {
             Question::Migrate => Execution::Done(Answer::Migrated),
             Question::Register { replace, .. } => self.register(pid, (&jobs, *replace), at),
             Question::StandUp(seen) => self.stand_up(pid, &jobs, seen),
-            Question::Look(slots) => self.look(pid, &jobs, slots, at),
+            Question::Look { jobs: slots, lost } => self.look(pid, &jobs, (slots, *lost), at),
             Question::TryLocks(slots) => self.try_locks(pid, &jobs, slots, at),
             Question::TryWatches(slots) => self.try_watches(pid, &jobs, slots),
             Question::Settle { slot, epoch, died } => self.settle(pid, jobs[slot.0], (*epoch, *died), at),
+            Question::SettleLost(epochs) => self.settle_lost(&jobs, epochs, at),
             Question::PassOver { slot, seen, skip } => self.pass_over(pid, jobs[slot.0], (*seen, skip.newest), at),
             Question::TakeOver(heirs) => Execution::Done(Answer::TookOver(vec![true; heirs.len()])),
             Question::Late(late) => Execution::Done(Answer::Late(vec![false; late.len()])),

@@ -223,6 +223,10 @@ impl World {
         if leasing == 0 && plan.fleet.is_none() && random.chance(400) {
             JobModel::group(&mut jobs);
         }
+        if plan.fleet.is_none() {
+            // From a stream of its own: the others stay as they were drawn.
+            JobModel::seldom(&mut jobs, &mut Random::new(!plan.seed));
+        }
         let versions = |job: &JobModel| [job.in_version(0).clone().into(), job.in_version(1).clone().into()];
         let server = Server::new(jobs.iter().map(versions).collect(), plan.bug);
         let all: Arc<[usize]> = (0..plan.jobs).collect();

@@ -125,8 +125,8 @@ pub(crate) fn since(at: &Timestamp, now: &Timestamp) -> Markup {
 }
 
 /// How long something took.
-pub(crate) fn between(from: &Timestamp, until: &Timestamp) -> String {
-    length(until.duration_since(*from))
+pub(crate) fn took(took: &SignedDuration) -> String {
+    length(*took)
 }
 
 /// With a capital.

@@ -111,7 +111,7 @@ pub(crate) fn shown(schedule: &Schedule, now: Timestamp, facts: &Facts) -> JobSt
         epoch: facts.epoch,
     });
     // A run that ended without a word and without a lock is lost, before anybody has recorded it.
-    let lost = facts.open_run().is_some() && facts.holder.is_none();
+    let lost = facts.lost_run().is_some();
     JobStatus {
         job: String::new(),
         schedule: schedule.to_string(),

@@ -143,7 +143,7 @@ fn table(entries: &[HistoryEntry], now: Timestamp) -> Table {
 }
 
 fn took(entry: &HistoryEntry) -> Option<String> {
-    Some(length_in_words(entry.started_at?.duration_until(entry.ended_at)))
+    entry.duration().map(length_in_words)
 }
 
 /// Everything that is known of one run.
@@ -159,7 +159,8 @@ fn whole(output: &Output, entry: &HistoryEntry, now: Timestamp) -> std::io::Resu
     fact("trigger", Cell::new(format!("{trigger}{attempt}{}", takeover.unwrap_or_default())));
     fact("scheduled for", Cell::maybe(entry.scheduled_for.map(|at| near_and_civil(at, now))));
     fact("started", Cell::maybe(entry.started_at.map(|at| near_and_civil(at, now))));
-    fact("ended", Cell::new(near_and_civil(entry.ended_at, now)));
+    let ended = if entry.end_seen { "ended" } else { "noticed" };
+    fact(ended, Cell::new(near_and_civil(entry.ended_at, now)));
     fact("took", Cell::maybe(took(entry)));
     let window =
         entry.window.map(|window| format!("{} to {}", civil(window.from, &here()), civil(window.until, &here())));

@@ -66,7 +66,7 @@ async fn history_tells_of_every_end_what_a_script_may_read() {
     let end = |job: &str, outcome: &str, error: Value| {
         json!({
             "id": "NUMBER", "job": job, "epoch": "EPOCH", "trigger": "manual", "scheduled_for": null,
-            "started_at": "TIME", "ended_at": "TIME", "outcome": outcome, "reason": null, "count": null, "error": error,
+            "started_at": "TIME", "ended_at": "TIME", "end_seen": true, "outcome": outcome, "reason": null, "count": null, "error": error,
             "attempt": 1, "takeover": 0, "window": {"from": "TIME", "until": "TIME"}, "node": "web-1", "recorded_by": "web-1", "output": null,
         })
     };

@@ -24,11 +24,14 @@ impl Node {
             (Question::Register { jobs, .. }, Answer::Registered(others)) => self.registration_done(now, jobs, others),
             (Question::TakeOver(asked), Answer::TookOver(done)) => self.took_over(now, asked, done),
             (Question::StandUp(jobs), Answer::StoodUp(done)) => self.stood_up(now, jobs, done),
-            (Question::Look(slots), Answer::Looked { now: server, facts, requested }) => {
+            (Question::Look { jobs, .. }, Answer::Looked { now: server, facts, requested, lost }) => {
                 self.served(now);
                 self.look_sent = at;
-                self.looked(now, server, slots.into_iter().zip(facts).collect());
-                self.found_requested(requested);
+                self.looked(now, server, jobs.into_iter().zip(facts).collect());
+                self.found_requested(now.mono, requested);
+                if let Some(lost) = lost {
+                    self.found_lost(now.mono, &lost);
+                }
                 self.answer_status(now);
             }
             (Question::TryLocks(slots), Answer::Tried(granted)) => {
@@ -40,6 +43,7 @@ impl Node {
             (Question::Settle { slot, epoch, died }, Answer::Settled(found)) => {
                 self.settled(now, slot, Lost { epoch, died }, found);
             }
+            (Question::SettleLost(_), Answer::SettledLost(settled)) => self.lost_settled(now, settled),
             (Question::PassOver { slot, skip, .. }, Answer::PassedOver(done)) => {
                 self.passed_over(now, slot, skip, done)
             }

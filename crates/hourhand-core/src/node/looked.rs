@@ -211,8 +211,17 @@ impl Node {
             Ok(wish) if self.needs_permit(slot, wish) => self.ask_condition(slot),
             Ok(_) if held => self.contend(now, slot, facts),
             Ok(wish) => self.live(slot, Life::Wanted(intent(wish, facts))),
+            Err(_) if self.waits_for_its_end(slot, facts) => self.contend(now, slot, facts),
             Err(wait) => self.wait(now, slot, wait),
         }
+    }
+
+    /// Nothing is due, but somebody else is at a run: asked for by hand, say. A node that keeps its session anyway waits for the end of
+    /// it, like for that of one it wants: if its holder dies that is on record at once, if he is frozen he is evicted.
+    fn waits_for_its_end(&self, slot: Slot, facts: &Facts) -> bool {
+        let by_schedule = self.job(slot).definition.starts == Starts::BySchedule;
+        let ours = facts.other.is_none() && facts.renamed.is_none() && by_schedule;
+        self.settings.resident && facts.running && !facts.mine && ours && !self.shutting_down()
     }
 
     /// Nothing is to be done for now.

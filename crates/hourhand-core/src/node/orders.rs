@@ -52,6 +52,18 @@ impl Node {
         }
     }
 
+    /// A run has started somewhere. A node that keeps its session waits for its end, or sees who dies over it.
+    pub(super) fn began(&mut self, key: i64) {
+        let resting = |slot: &&Slot| matches!(self.job(**slot).life, Life::Resting);
+        if self.settings.resident
+            && !self.shutting_down()
+            && let Some(slot) = self.by_key.get(&key).filter(resting).copied()
+            && !self.job(slot).other_key
+        {
+            self.live(slot, Life::Due);
+        }
+    }
+
     fn look_at_change(&mut self, slot: Slot) {
         let outside = self.job(slot).waits_outside() && !self.shutting_down();
         match self.job(slot).life {

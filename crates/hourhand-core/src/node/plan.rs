@@ -66,6 +66,7 @@ impl Node {
             || self.wants_registration(now)
             || !self.status_tickets.is_empty()
             || !self.orders.is_empty()
+            || self.settles_lost_at().is_some_and(|at| at <= now)
             || self.wanted_by_a_job()
     }
 
@@ -123,6 +124,7 @@ impl Node {
             .or_else(|| self.settle_or_start(now.mono))
             .or_else(|| self.tell_late(now.mono))
             .or_else(|| self.take(now))
+            .or_else(|| self.settle_lost(now.mono))
             .or_else(|| self.prune(now.mono))
     }
 
@@ -169,7 +171,7 @@ impl Node {
             match intent.wish {
                 Wish::PassOver(skip) => return Some(Question::PassOver { slot, seen: intent.seen, skip }),
                 // What was to be recorded is; the next look lets go.
-                Wish::Record => return Some(Question::Look(vec![slot])),
+                Wish::Record => return Some(self.look_at_jobs(vec![slot], now)),
                 Wish::Occurrence(_) | Wish::ByHand | Wish::Requested(_) | Wish::FollowUp | Wish::Continuous => {}
             }
             let start = self.start_of(slot, intent);
@@ -210,7 +212,7 @@ impl Node {
         let looks = if self.status_tickets.is_empty() { self.to_look_at(now) } else { self.slots() };
         self.status_in_flight.append(&mut self.status_tickets);
         if !looks.is_empty() {
-            return Some(Question::Look(looks));
+            return Some(self.look_at_jobs(looks, now));
         }
         if let Some(locks) = locks(self) {
             return Some(Question::TryLocks(locks));

@@ -2,11 +2,13 @@
 
 use super::Node;
 use super::life::Life;
+use super::looked::LOOK_AGAIN;
 use super::orders::Standing;
 use crate::facts::Facts;
 use crate::job::Starts;
 use crate::protocol::{Order, Slot, Ticket};
 use crate::request::Taken;
+use crate::time::Mono;
 
 /// The ticket of what a node orders itself.
 const NOBODY: Ticket = Ticket(0);
@@ -41,11 +43,12 @@ impl Node {
     }
 
     /// Every look brings word of the requests for all jobs of the node, also for those at rest. One that a look at the job itself
-    /// has shown already, and that could not be taken then, waits for the next one.
-    pub(super) fn found_requested(&mut self, found: Vec<(Slot, i64)>) {
+    /// has shown already, and that could not be taken then (the job was paused, say), is looked at again after a while.
+    pub(super) fn found_requested(&mut self, now: Mono, found: Vec<(Slot, i64)>) {
         for (slot, request) in found {
             let job = self.job(slot);
-            let known = job.facts.as_ref().and_then(|facts| facts.request).is_some_and(|known| known.id == request);
+            let shown = job.facts.as_ref().and_then(|facts| facts.request).is_some_and(|known| known.id == request);
+            let known = shown && now - job.looked_at < LOOK_AGAIN;
             if matches!(job.life, Life::Resting)
                 && job.definition.starts == Starts::BySchedule
                 && !known

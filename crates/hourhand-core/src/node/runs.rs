@@ -168,14 +168,18 @@ impl Node {
         if let Some((deaths, gave_up)) = found
             && lost.died
         {
-            self.job_mut(slot).gave_up |= gave_up;
-            self.say(Notice::HolderDied { slot, epoch: lost.epoch, deaths, gave_up });
-            if gave_up {
-                self.tell_gave_up(slot, lost.epoch, deaths);
-            }
+            self.say_holder_died(slot, lost.epoch, deaths, gave_up);
         }
         let wait = if found.is_some() { Duration::ZERO } else { START_AGAIN };
         self.look_again(slot, now.mono + wait);
+    }
+
+    pub(super) fn say_holder_died(&mut self, slot: Slot, epoch: i64, deaths: u32, gave_up: bool) {
+        self.job_mut(slot).gave_up |= gave_up;
+        self.say(Notice::HolderDied { slot, epoch, deaths, gave_up });
+        if gave_up {
+            self.tell_gave_up(slot, epoch, deaths);
+        }
     }
 
     pub(super) fn passed_over(&mut self, now: Now, slot: Slot, skip: Skip, done: bool) {

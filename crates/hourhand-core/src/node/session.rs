@@ -283,6 +283,7 @@ impl Node {
             }
             // History may grow for another hour.
             Question::Prune => self.prune_at = now.mono + self.settings.prune_interval,
+            Question::SettleLost(_) => self.forget_lost(now.mono),
             // The way is not freed, then; the next refusal asks again.
             Question::Maintain(slots) => self.obstacles_seen(now, slots, Vec::new()),
             Question::Unblock(slot) => self.blocker_seen(now, slot, None),
@@ -297,7 +298,7 @@ impl Node {
             Question::Migrate
             | Question::TakeOver(_)
             | Question::Register { .. }
-            | Question::Look(_)
+            | Question::Look { .. }
             | Question::Order(..) => {
                 self.visit_refused(now, trouble);
             }

@@ -170,7 +170,7 @@ impl Node {
         let drain = self.shutdown_since.map(|since| self.drain_until(since));
         let [proves, trusts] = self.claim.wakes_at();
         let stay = matches!(self.session.state, State::Open { .. }).then_some(self.session.stay_until);
-        let own = [session, stay, proves, trusts, shutdown, drain, self.out_of_locks_until];
+        let own = [session, stay, proves, trusts, shutdown, drain, self.out_of_locks_until, self.settles_lost_at()];
         // Each on its own: what is past already and waits for something else must not hide what lies ahead.
         let ahead = own.into_iter().flatten().filter(|at| *at > now.mono);
         let jobs = [self.index.next_alarm(now.mono), self.index.next_deadline()].into_iter().flatten();

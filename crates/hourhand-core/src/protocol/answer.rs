@@ -78,6 +78,21 @@ pub struct Obstacle {
     pub forbidden: bool,
 }
 
+/// A run that was put on record as lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettledRun {
+    /// Its job, where this node has it.
+    pub slot: Option<Slot>,
+    /// Its job's name.
+    pub job: String,
+    /// The run.
+    pub epoch: i64,
+    /// Deaths in a row.
+    pub deaths: u32,
+    /// Its occurrence is handled as failed, or the rest of its backfill given up.
+    pub gave_up: bool,
+}
+
 /// What the session answered, in the order of what was asked.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
@@ -99,11 +114,15 @@ pub enum Answer {
         facts: Vec<Option<Facts>>,
         /// Other jobs of the node that somebody asks for, with the number of what is asked.
         requested: Vec<(Slot, i64)>,
+        /// The epochs of all lost runs that nobody has put on record; `None`: not asked for.
+        lost: Option<Vec<i64>>,
     },
     /// Granted or not; `None`: this backend does not carry our mark.
     Tried(Vec<Option<bool>>),
     /// Settled, with the deaths in a row and whether the occurrence was given up; `None`: there was nothing to settle.
     Settled(Option<(u32, bool)>),
+    /// Those that were put on record.
+    SettledLost(Vec<SettledRun>),
     /// On record, or not: the row was not as seen.
     PassedOver(bool),
     /// One entry a start.

@@ -58,6 +58,8 @@ pub enum Event {
     Refused(Trouble),
     /// Another node let the lock with this key go.
     Freed(i64),
+    /// A run of the job with this key has started somewhere.
+    Began(i64),
     /// Somebody asked for the run of the job with this key to be cancelled.
     CancelAsked(i64),
     /// Something about the job with this key was changed by hand.

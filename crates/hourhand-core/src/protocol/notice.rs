@@ -110,6 +110,13 @@ pub enum Notice {
         /// The occurrence is handled as failed.
         gave_up: bool,
     },
+    /// A run of a job that this node does not have ended without a word, and this node has put that on record.
+    RunLost {
+        /// The job's name.
+        job: String,
+        /// The lost run.
+        epoch: i64,
+    },
     /// A lock is held by a session that runs nothing of ours.
     ForeignHolder {
         /// The job.

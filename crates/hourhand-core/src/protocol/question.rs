@@ -25,7 +25,12 @@ pub enum Question {
     /// Register this node's definitions in place of these others (by their fingerprints), with the same floor: nobody runs them.
     StandUp(Vec<(Slot, i64)>),
     /// Read all that a decision needs.
-    Look(Vec<Slot>),
+    Look {
+        /// Of these jobs.
+        jobs: Vec<Slot>,
+        /// And which runs of the schema ended without a word.
+        lost: bool,
+    },
     /// Try the locks.
     TryLocks(Vec<Slot>),
     /// Try the watches.
@@ -39,6 +44,8 @@ pub enum Question {
         /// Counts as a death.
         died: bool,
     },
+    /// Record that these runs are lost, by their epochs, as far as they still have no end and nobody has their jobs' locks.
+    SettleLost(Vec<i64>),
     /// Put on record that occurrences are passed over; the job's lock is held.
     PassOver {
         /// The job.

@@ -14,6 +14,8 @@
 //! | `looked`, `looked NAME fact… / NAME fact…`, `looked NAME gone` | the facts stay until they are changed ([`facts`]) |
 //! | `tried yes no -` | locks or watches granted; `-`: the backend has not our mark |
 //! | `started EPOCH attempt=N takeover=N / not / not-owned` | one a start |
+//! | `lost EPOCH…` | the next look that asks for it shows these runs as lost; nothing happens |
+//! | `settled-lost NAME EPOCH DEATHS / …` | with `gave-up` |
 //! | `settled DEATHS`, `settled DEATHS gave-up`, `settled nothing` | |
 //! | `pong`, `pong unmarked`, `pong read-only`, `pong without NAME`, `pong cancel EPOCH` | |
 //! | `ended recorded OUTCOME handled=… open=… not_before=… / before / superseded / locked` | one an end |
@@ -21,6 +23,7 @@
 //! | `refused KIND` | the question came to nothing |
 //! | `freed-group NAME` | another node said that it let the lock of a group go |
 //! | `freed NAME` | another node said that it let the lock go |
+//! | `began NAME` | somebody said that a run of it has started |
 //! | `changed NAME` | somebody said that something about the job was changed by hand |
 //! | `hints-lost` | more was said than could be heard |
 //! | `body NAME HOW`, `body NAME/EPOCH HOW` | a body ended |
@@ -73,6 +76,11 @@ fn jobs_of_a_group_never_overlap() {
 #[test]
 fn whoever_asks_for_a_run_is_answered() {
     golden::check::<World>("node_requests.txt");
+}
+
+#[test]
+fn a_run_that_nobody_would_take_over_is_put_on_record_all_the_same() {
+    golden::check::<World>("node_lost.txt");
 }
 
 #[test]
@@ -149,6 +157,8 @@ struct World {
     server: Timestamp,
     wall_off: SignedDuration,
     facts: Vec<Option<Facts>>,
+    /// Runs that the next look shows as lost.
+    lost: Vec<i64>,
     epochs: HashMap<Slot, i64>,
     asked: Option<Question>,
     tickets: u64,
@@ -176,6 +186,7 @@ impl Scene for World {
             server: midnight(),
             wall_off: SignedDuration::ZERO,
             facts: Vec::new(),
+            lost: Vec::new(),
             epochs: HashMap::new(),
             asked: None,
             tickets: 0,
@@ -188,6 +199,7 @@ impl Scene for World {
             "job" => self.jobs.push(job::definition(line)),
             "set" => rest.split_whitespace().for_each(|word| self.set(word)),
             "at" => self.server = time(rest),
+            "lost" => self.lost = rest.split_whitespace().map(|epoch| epoch.parse().unwrap()).collect(),
             "wall" => self.wall_off += length(rest),
             "start" => {
                 let handled_until = self.server;
@@ -292,6 +304,7 @@ impl World {
             }
             "freed-group" => Event::Freed(Key::of_group(None, &JobName::parse(rest).unwrap()).0),
             "freed" => Event::Freed(self.jobs[self.slot(rest).0].key.0),
+            "began" => Event::Began(self.jobs[self.slot(rest).0].key.0),
             "hints-lost" => Event::HintsLost,
             "changed" => Event::Changed(self.jobs[self.slot(rest).0].key.0),
             "backfill" => self.backfill(rest),

@@ -15,6 +15,8 @@ use crate::world::{Happening, World};
 
 /// Within this a due occurrence runs or is handled, once all is quiet; and whoever asked is answered.
 const BOUND: Duration = Duration::from_secs(75);
+/// Within this a lost run is on record, once all is quiet: the next look that any node makes shows it, and its own node has its time.
+const LOST_BOUND: Duration = Duration::from_secs(150);
 /// More statements within a second are a loop that has run hot...
 const STATEMENTS_A_SECOND: usize = 250;
 /// ... unless so many come to each job: one process may run them all, and end them within a second.
@@ -24,6 +26,7 @@ impl World {
     /// Once a second.
     pub(crate) fn glance(&mut self) {
         self.faults_pass();
+        self.check_lost_runs();
         let twice = self.server.locks.all().find(|(.., count)| *count > 1);
         self.checks.require(twice.is_none(), self.now, || format!("P1: a lock is taken more than once: {twice:?}"));
         for process in 0..self.processes.len() {
@@ -59,6 +62,20 @@ impl World {
             let holds = self.server.locks.of_session(pid).next().is_some() || runs();
             self.checks.require(holds, now, || {
                 format!("P9: process {process} has held a session for {silent:?}, and nothing else")
+            });
+        }
+    }
+
+    /// A run that ended without a word is on record soon, though nobody wants its occurrence, or it had none.
+    fn check_lost_runs(&mut self) {
+        let quiet = At::default() + self.plan.quiet_from();
+        for job in 0..self.jobs.len() {
+            let lost = self.server.is_lost(job, self.now);
+            let since = lost.then(|| self.checks.lost_since[job].unwrap_or(self.now.max(quiet)));
+            self.checks.lost_since[job] = since;
+            let for_long = since.filter(|since| self.now > *since && self.now - *since > LOST_BOUND);
+            self.checks.require(for_long.is_none(), self.now, || {
+                format!("P8: the newest run of job {job} is lost since {for_long:?}, and that is on no record")
             });
         }
     }

@@ -94,6 +94,7 @@ impl World {
             Note::SessionGone { pid, process, cause, locks } => self.check_session_gone(pid, (process, cause), &locks),
             Note::Committed { tx, row_epoch } => self.check_commit(&tx, row_epoch),
             Note::NotifyFree { key, from } => self.notify(Event::Freed(key), from),
+            Note::NotifyStart { key, from } => self.notify(Event::Began(key), from),
             Note::NotifyLook { key } => self.notify(Event::Changed(key), STRANGER_PID),
             Note::Taken { id, again } => self.check_taken(id, again),
         }
@@ -215,7 +216,7 @@ impl World {
     }
 
     /// The process was frozen, or its link was not clean, not long ago.
-    fn was_disturbed(&self, process: usize) -> bool {
+    pub(crate) fn was_disturbed(&self, process: usize) -> bool {
         let recently = self.ttl * 3;
         let at = &self.processes[process];
         let near = |until: At| until != At::default() && (until > self.now || self.now - until < recently);
@@ -298,6 +299,8 @@ impl World {
     fn notify(&mut self, said: Event, from: i32) {
         let listeners: Vec<(usize, i32)> = (self.server.backends.iter())
             .filter(|(pid, backend)| **pid != from && backend.process != STRANGER && backend.token.is_none())
+            // It is nothing to the others.
+            .filter(|(_, at)| !matches!(said, Event::Began(_)) || self.processes[at.process].settings.resident)
             .map(|(pid, backend)| (backend.process, *pid))
             .collect();
         for (process, pid) in listeners {

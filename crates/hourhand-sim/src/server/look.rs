@@ -4,16 +4,19 @@ use hourhand_core::facts::{Facts, Holder};
 use hourhand_core::protocol::{Answer, Proof, Slot};
 
 use super::{Execution, Form, Lock, Row, Server};
+use crate::bug::Bug;
 use crate::time::At;
 
 impl Server {
-    pub(super) fn look(&self, pid: i32, jobs: &[usize], slots: &[Slot], at: At) -> Execution {
+    pub(super) fn look(&self, pid: i32, jobs: &[usize], (slots, lost): (&[Slot], bool), at: At) -> Execution {
         let facts: Vec<Option<Facts>> = slots.iter().map(|slot| self.facts(jobs[slot.0], pid, at)).collect();
         let others = (0..jobs.len()).map(Slot).filter(|slot| !slots.contains(slot));
         let requested =
             others.filter_map(|slot| Some((slot, self.requested(jobs[slot.0], self.now(at))?.id))).collect();
         let now = facts.iter().any(Option::is_some).then(|| self.now(at));
-        Execution::Done(Answer::Looked { now, facts, requested })
+        let shows = lost && self.bug != Some(Bug::LostNotShown);
+        let lost = lost.then(|| if shows { self.lost(at) } else { Vec::new() });
+        Execution::Done(Answer::Looked { now, facts, requested, lost })
     }
 
     /// What a look of this session shows of a job.

@@ -15,11 +15,17 @@ impl Server {
         if self.row_locked(job) && self.store.rows.get_mut(&job).filter(open).is_some() {
             return Execution::Wait(job);
         }
-        let owns = self.may_run(pid, job, now);
-        let counts = self.bug != Some(Bug::DeathsForgotten);
-        let Some(row) = self.store.rows.get_mut(&job).filter(open).filter(|_| owns) else {
+        if !self.may_run(pid, job, now) || self.store.rows.get_mut(&job).filter(open).is_none() {
             return Execution::Done(Answer::Settled(None));
-        };
+        }
+        Execution::Done(Answer::Settled(self.settle_row(job, died, now)))
+    }
+
+    /// What the function does, for whoever may: the deaths in a row, and whether the occurrence is given up.
+    pub(super) fn settle_row(&mut self, job: usize, died: bool, now: Timestamp) -> Option<(u32, bool)> {
+        let counts = self.bug != Some(Bug::DeathsForgotten);
+        let row = self.store.rows.get_mut(&job)?;
+        let epoch = row.epoch;
         row.ended_epoch = epoch;
         row.last_outcome = Some("lost".to_owned());
         let (mut deaths, mut gave_up) = (row.deaths, false);
@@ -54,7 +60,7 @@ impl Server {
         let due_from = row.not_before.filter(|_| row.continuous());
         self.store.write_end(job, &row, epoch, if gave_up { "failed" } else { "lost" });
         self.notes.push(Note::Settled { job, died, gave_up, scheduled, due_from });
-        Execution::Done(Answer::Settled(Some((deaths, gave_up))))
+        Some((deaths, gave_up))
     }
 
     /// `pass_over.sql`: only by who holds the lock, on the row that was seen.
@@ -86,7 +92,14 @@ impl Server {
         if let Some(start) = starts.iter().find(|start| waits && self.row_locked(jobs[start.slot.0])) {
             return Execution::Wait(jobs[start.slot.0]);
         }
-        let answers = starts.iter().map(|start| self.start_one(pid, jobs[start.slot.0], (start, seen), at)).collect();
+        let mut answers = Vec::new();
+        for start in starts {
+            let job = jobs[start.slot.0];
+            answers.push(self.start_one(pid, job, (start, seen), at));
+            if matches!(answers.last(), Some(StartAnswer::Started(_))) {
+                self.notes.push(Note::NotifyStart { key: self.keys[job], from: pid });
+            }
+        }
         Execution::Done(Answer::Started(answers))
     }
 

@@ -117,7 +117,9 @@ impl Timeline<'_> {
 
     fn run(&self, svg: &mut String, entry: &HistoryEntry) {
         let Some((epoch, started)) = entry.epoch.zip(entry.started_at) else { return };
-        let ((x, width), (y, height)) = (self.bar(started, entry.ended_at), RUNS);
+        // Where nobody saw it end, its beginning is all that is known.
+        let end = if entry.end_seen { entry.ended_at } else { started };
+        let ((x, width), (y, height)) = (self.bar(started, end), RUNS);
         let (class, title) = (class(entry), escape(&told(entry)));
         let link = escape(&self.ctx.run(&entry.job, &epoch));
         let _ = write!(

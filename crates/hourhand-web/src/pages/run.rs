@@ -105,10 +105,7 @@ async fn page(app: &App, ctx: &Ctx, asked: &Asked) -> Result<Page, Fail> {
         story: story(word, read.ended.as_ref(), (&facts, live.is_some())),
         attempts: attempts(&read.around, facts.scheduled_for, asked.epoch),
         cancelled_by: read.acts.iter().find(|act| cancels(act, asked.epoch)).cloned(),
-        took: read
-            .ended
-            .as_ref()
-            .and_then(|ended| Some(markup::length(ended.ended_at.duration_since(ended.started_at?)))),
+        took: read.ended.as_ref().and_then(HistoryEntry::duration).map(markup::length),
         ended: read.ended.clone(),
         name: asked.job.clone(),
         epoch: asked.epoch,
@@ -209,7 +206,7 @@ fn story(word: &str, ended: Option<&HistoryEntry>, (facts, is_live): (&Facts, bo
                 "It holds the job's lock, read from the database's own list. It runs on {node}: what it writes is shown here once it has \
                  ended."
             ),
-            _ => "Its session is gone and no end is recorded: whoever takes the job's lock next will put it on record as lost."
+            _ => "Its session is gone and no end is recorded: a node that looks into the database will put it on record as lost."
                 .to_owned(),
         };
     };

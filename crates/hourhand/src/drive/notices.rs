@@ -44,6 +44,9 @@ pub(super) fn say(notice: Notice, catalog: &Catalog) {
         ),
         Notice::LockLost { slot, epoch, why } => warn!(job = job(slot), epoch, "lock lost, the run is stopped: {why}"),
         notice @ Notice::HolderDied { .. } => say_of_a_death(notice, catalog),
+        Notice::RunLost { job, epoch } => {
+            warn!(job, epoch, "the process of a run that this one does not have ended without a word: the run is lost");
+        }
         notice @ (Notice::ForeignHolder { .. }
         | Notice::Evicted { .. }
         | Notice::MayNotEvict { .. }

@@ -167,11 +167,12 @@ impl Open {
     }
 }
 
-/// `free KEY`, `cancel KEY`, `look KEY`: hints of other sessions. Anybody may notify; what is not of this form is nothing to us.
+/// `free KEY`, `start KEY`, `cancel KEY`, `look KEY`: hints of other sessions. Anybody may notify; what is not of this form is nothing to us.
 fn heard(payload: &str) -> Event {
     let (word, key) = payload.split_once(' ').unwrap_or_default();
     match (word, key.parse()) {
         ("free", Ok(key)) => Event::Freed(key),
+        ("start", Ok(key)) => Event::Began(key),
         ("cancel", Ok(key)) => Event::CancelAsked(key),
         ("look", Ok(key)) => Event::Changed(key),
         _ => Event::Woke,

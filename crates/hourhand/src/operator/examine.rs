@@ -7,6 +7,7 @@
 mod history;
 mod jobs;
 mod locks;
+mod lost;
 mod rights;
 mod server;
 mod session;
@@ -120,13 +121,15 @@ impl Operator {
         findings.extend(locks::findings(&locks, &server));
         if rights.readable && !server.standby {
             findings.extend(self.job_findings().await?);
+            findings.extend(self.lost_findings().await?);
             findings.extend(self.history_findings().await?);
         }
         findings.sort_by_key(|finding| finding.severity);
         Ok(findings)
     }
 
-    /// Does what any node would do by itself: ends the sessions of frozen nodes, removes history past its retention. Says what it did.
+    /// Does what any node would do by itself: ends the sessions of frozen nodes, puts lost runs on record, removes history past its
+    /// retention. Says what it did.
     ///
     /// # Errors
     ///
@@ -138,13 +141,14 @@ impl Operator {
                 fixed.push(Fixed { id: "silent_holder", message });
             }
         }
-        match self.prune().await {
-            Ok(0) => {}
-            Ok(rows) => {
-                fixed.push(Fixed { id: "history", message: format!("removed {rows} rows past their retention") })
-            }
-            Err(error) if error.is_not_migrated() => {}
-            Err(error) => return Err(error),
+        let lost = match self.settle_lost().await {
+            Err(error) if error.is_not_migrated() => return Ok(fixed),
+            lost => lost?,
+        };
+        fixed.extend(lost.into_iter().map(|message| Fixed { id: "lost", message }));
+        let rows = self.prune().await?;
+        if rows > 0 {
+            fixed.push(Fixed { id: "history", message: format!("removed {rows} rows past their retention") });
         }
         Ok(fixed)
     }

@@ -2,7 +2,7 @@
 
 use hourhand_core::outcome::IN_HISTORY;
 use hourhand_core::protocol::Trouble;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
@@ -56,6 +56,9 @@ pub struct HistoryEntry {
     /// When its end was recorded.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::json::instant"))]
     pub ended_at: Timestamp,
+    /// Somebody saw it end. Otherwise its process died without a word: `ended_at` is when that was noticed, and how long it ran nobody
+    /// knows.
+    pub end_seen: bool,
     /// How it ended: the word of an [`Outcome`](crate::Outcome), or `skipped`.
     pub outcome: String,
     /// Why occurrences were skipped.
@@ -108,6 +111,13 @@ pub struct AuditEntry {
     pub job: Option<String>,
     /// The particulars of the act.
     pub detail: serde_json::Value,
+}
+
+impl HistoryEntry {
+    /// How long it ran; none for a skip, and where nobody saw it end.
+    pub fn duration(&self) -> Option<SignedDuration> {
+        Some(self.ended_at.duration_since(self.started_at?)).filter(|_| self.end_seen)
+    }
 }
 
 impl Operator {
@@ -178,6 +188,7 @@ pub(super) fn entry(row: &Row) -> Result<HistoryEntry, Trouble> {
         scheduled_for: instant_or_none(row, "scheduled_for")?,
         started_at: instant_or_none(row, "started_at")?,
         ended_at: instant(row, "ended_at")?,
+        end_seen: get(row, "end_seen")?,
         outcome: get(row, "outcome")?,
         reason: get(row, "reason")?,
         count: get(row, "count")?,

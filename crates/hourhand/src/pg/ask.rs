@@ -1,11 +1,11 @@
 //! Questions of the node, each carried out as one statement.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use hourhand_core::key::Key;
 use hourhand_core::occurrence::Skip;
-use hourhand_core::protocol::{Answer, Proof, Question, Slot, Start, StartAnswer, Trouble};
+use hourhand_core::protocol::{Answer, Proof, Question, SettledRun, Slot, Start, StartAnswer, Trouble};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
@@ -58,13 +58,14 @@ impl Session {
             Question::Register { jobs, replace } => self.register(catalog, jobs, *replace).await,
             Question::TakeOver(heirs) => self.take_over(catalog, heirs).await,
             Question::StandUp(jobs) => self.stand_up(catalog, jobs).await,
-            Question::Look(slots) => self.look(catalog, slots).await,
+            Question::Look { jobs, lost } => self.look(catalog, jobs, *lost).await,
             Question::TryLocks(slots) => match &self.signature {
                 Some(signature) => self.take_leases(catalog, slots, signature).await,
                 None => self.try_locks(catalog, slots).await,
             },
             Question::TryWatches(slots) => self.try_watches(catalog, slots).await,
             Question::Settle { slot, epoch, died } => self.settle(catalog, *slot, *epoch, *died).await,
+            Question::SettleLost(epochs) => self.settle_lost(catalog, epochs).await,
             Question::PassOver { slot, seen, skip } => self.pass_over(catalog, *slot, *seen, skip).await,
             Question::Start { starts, alone } => self.start(catalog, starts, *alone).await,
             Question::Ping(runs) => match &self.signature {
@@ -147,19 +148,26 @@ impl Session {
         Ok(Answer::StoodUp(names.iter().map(|name| done.contains_key(*name)).collect()))
     }
 
-    async fn look(&self, catalog: &Catalog, slots: &[Slot]) -> Result<Answer, Trouble> {
+    async fn look(&self, catalog: &Catalog, slots: &[Slot], lost: bool) -> Result<Answer, Trouble> {
         let names = catalog.names(slots);
         let fingerprints = catalog.fingerprints(slots);
-        let params: [Param<'_>; 3] =
-            [(&names, Type::TEXT_ARRAY), (&self.token(), Type::TEXT), (&fingerprints, Type::INT8_ARRAY)];
+        let params: [Param<'_>; 4] = [
+            (&names, Type::TEXT_ARRAY),
+            (&self.token(), Type::TEXT),
+            (&fingerprints, Type::INT8_ARRAY),
+            (&lost, Type::BOOL),
+        ];
         let mut rows = by_name(self.rows(&self.statements.look, &params).await?)?;
-        let now = rows.values().next().map(|row| instant(row, "now")).transpose()?;
+        let any = rows.values().next();
+        let now = any.map(|row| instant(row, "now")).transpose()?;
+        let lost = any.filter(|_| lost).map(|row| get::<Option<Vec<i64>>>(row, "lost")).transpose()?;
+        let lost = lost.map(Option::unwrap_or_default);
         let found = names.iter().map(|name| rows.remove(*name).map(|row| looked(&row)).transpose());
         let found = found.collect::<Result<_, _>>()?;
         // Somebody may ask for jobs that this node does not have.
         let requested = catalog.find(&rows).map(|(slot, row)| Ok((slot, get(row, "request")?)));
         let requested = requested.collect::<Result<_, Trouble>>()?;
-        Ok(Answer::Looked { now, facts: found, requested })
+        Ok(Answer::Looked { now, facts: found, requested, lost })
     }
 
     async fn try_locks(&self, catalog: &Catalog, slots: &[Slot]) -> Result<Answer, Trouble> {
@@ -186,6 +194,22 @@ impl Session {
         let Some(row) = rows.first() else { return Ok(Answer::Settled(None)) };
         let deaths = u32::try_from(get::<i32>(row, "deaths")?).unwrap_or(0);
         Ok(Answer::Settled(Some((deaths, get(row, "gave_up")?))))
+    }
+
+    async fn settle_lost(&self, catalog: &Catalog, epochs: &[i64]) -> Result<Answer, Trouble> {
+        let rows = by_name(self.rows(&self.statements.settle_lost, &[(&epochs, Type::INT8_ARRAY)]).await?)?;
+        let slots: HashMap<&String, Slot> =
+            catalog.find(&rows).map(|(slot, _)| (&catalog.entry(slot).name, slot)).collect();
+        let settled = rows.iter().map(|(job, row)| {
+            Ok(SettledRun {
+                slot: slots.get(job).copied(),
+                job: job.clone(),
+                epoch: get(row, "epoch")?,
+                deaths: u32::try_from(get::<i32>(row, "deaths")?).unwrap_or(0),
+                gave_up: get(row, "gave_up")?,
+            })
+        });
+        Ok(Answer::SettledLost(settled.collect::<Result<_, Trouble>>()?))
     }
 
     async fn pass_over(&self, catalog: &Catalog, slot: Slot, seen: i64, skip: &Skip) -> Result<Answer, Trouble> {
@@ -346,10 +370,11 @@ fn name_of(question: &Question) -> &'static str {
         Question::Register { .. } => "register",
         Question::TakeOver(_) => "take_over",
         Question::StandUp(_) => "stand_up",
-        Question::Look(_) => "look",
+        Question::Look { .. } => "look",
         Question::TryLocks(_) => "try_locks",
         Question::TryWatches(_) => "try_watches",
         Question::Settle { .. } => "settle",
+        Question::SettleLost(_) => "settle lost",
         Question::PassOver { .. } => "pass_over",
         Question::Start { .. } => "start",
         Question::Ping(_) => "ping",

@@ -29,6 +29,7 @@ pub(crate) struct OperatorStatements {
     pub(crate) schema_version: String,
     pub(crate) history_age: String,
     pub(crate) prune: String,
+    pub(crate) settle_lost: String,
     pub(crate) end_former: String,
 }
 
@@ -60,6 +61,7 @@ impl OperatorStatements {
             schema_version: put(include_str!("sql/schema_version.sql")),
             history_age: put(include_str!("sql/history_age.sql")),
             prune: put(include_str!("sql/prune.sql")),
+            settle_lost: put(include_str!("sql/settle_lost.sql")),
             end_former: include_str!("sql/end_former.sql").to_owned(),
         }
     }
@@ -90,6 +92,7 @@ impl OperatorStatements {
             &self.rights,
             &self.schema_version,
             &self.history_age,
+            &self.settle_lost,
         ];
         all.into_iter().map(String::as_str).collect()
     }

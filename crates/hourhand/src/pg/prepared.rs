@@ -20,6 +20,7 @@ async fn every_statement_prepares_against_the_migrated_schema() {
         &statements.stand_up,
         &statements.look,
         &statements.settle,
+        &statements.settle_lost,
         &statements.pass_over,
         &statements.late,
         &statements.take_over,

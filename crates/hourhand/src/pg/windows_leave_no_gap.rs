@@ -230,7 +230,9 @@ impl Life {
     }
 
     async fn looked(&self) -> (Timestamp, hourhand_core::facts::Facts) {
-        let Answer::Looked { now: Some(now), facts, .. } = self.ask(Question::Look(vec![SLOT])).await else {
+        let Answer::Looked { now: Some(now), facts, .. } =
+            self.ask(Question::Look { jobs: vec![SLOT], lost: false }).await
+        else {
             panic!("no answer to a look")
         };
         (now, facts.into_iter().flatten().next().expect("a row"))

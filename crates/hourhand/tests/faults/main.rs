@@ -22,6 +22,7 @@ mod failover;
 mod fence_race;
 mod killed_and_frozen;
 mod limits;
+mod lost_runs;
 mod network_cut;
 mod poolers;
 mod requested_runs;

@@ -1,6 +1,8 @@
 //! Answers of the session, as scenes write them.
 
-use hourhand_core::protocol::{Answer, EndAnswer, Obstacle, Ordered, Proof, Question, Slot, StartAnswer, Started};
+use hourhand_core::protocol::{
+    Answer, EndAnswer, Obstacle, Ordered, Proof, Question, SettledRun, Slot, StartAnswer, Started,
+};
 use jiff::Timestamp;
 
 use super::World;
@@ -18,13 +20,14 @@ impl World {
                 Answer::Registered(others.split_whitespace().map(|name| self.slot(name)).collect())
             }
             ("stood-up", Question::StandUp(jobs)) => Answer::StoodUp(vec![rest != "not"; jobs.len()]),
-            ("looked", Question::Look(slots)) => {
+            ("looked", Question::Look { jobs: slots, lost }) => {
                 parts(rest).for_each(|part| self.learn(part));
                 let facts: Vec<_> = slots.iter().map(|slot| self.facts[slot.0].clone()).collect();
                 let others = (0..self.facts.len()).map(Slot).filter(|slot| !slots.contains(slot));
                 let asked_for = |slot: Slot| Some((slot, self.facts[slot.0].as_ref()?.request?.id));
                 let requested = others.filter_map(asked_for).collect();
-                Answer::Looked { now: facts.iter().any(Option::is_some).then_some(self.server), facts, requested }
+                let lost = lost.then(|| std::mem::take(&mut self.lost));
+                Answer::Looked { now: facts.iter().any(Option::is_some).then_some(self.server), facts, requested, lost }
             }
             ("tried", Question::TryLocks(slots) | Question::TryWatches(slots)) => {
                 let answers: Vec<_> = rest.split_whitespace().map(granted).collect();
@@ -32,6 +35,9 @@ impl World {
                 Answer::Tried(answers)
             }
             ("settled", Question::Settle { .. }) => Answer::Settled(settled(rest)),
+            ("settled-lost", Question::SettleLost(_)) => {
+                Answer::SettledLost(parts(rest).map(|part| self.settled_run(part)).collect())
+            }
             ("started", Question::Start { starts, .. }) => {
                 let answers: Vec<_> = parts(rest).map(|part| self.started(part)).collect();
                 assert_eq!(answers.len(), starts.len(), "one answer a start");
@@ -89,6 +95,19 @@ impl World {
             forbidden: has("forbidden"),
         };
         (slot, obstacle)
+    }
+
+    /// `job epoch deaths`, and `gave-up`.
+    fn settled_run(&self, part: &str) -> SettledRun {
+        let words: Vec<&str> = part.split_whitespace().collect();
+        let slot = self.jobs.iter().position(|job| job.name.as_str() == words[0]).map(Slot);
+        SettledRun {
+            slot,
+            job: words[0].to_owned(),
+            epoch: words[1].parse().expect("an epoch"),
+            deaths: words[2].parse().expect("deaths"),
+            gave_up: words.contains(&"gave-up"),
+        }
     }
 
     fn started(&self, part: &str) -> StartAnswer {

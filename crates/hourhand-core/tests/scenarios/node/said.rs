@@ -74,13 +74,14 @@ fn question(question: &Question, jobs: &[Definition]) -> String {
             let each = jobs_seen.iter().map(|(slot, seen)| format!(" {} for {seen}", jobs[slot.0].name));
             format!("stand up{}", each.collect::<String>())
         }
-        Question::Look(slots) => format!("look{}", names(slots, jobs)),
+        Question::Look { jobs: slots, .. } => format!("look{}", names(slots, jobs)),
         Question::TryLocks(slots) => format!("locks{}", names(slots, jobs)),
         Question::TryWatches(slots) => format!("watches{}", names(slots, jobs)),
         Question::Settle { slot, epoch, died } => {
             let how = if *died { "its process died" } else { "its start was ours" };
             format!("settle {}/{epoch}, {how}", jobs[slot.0].name)
         }
+        Question::SettleLost(epochs) => format!("settle lost {epochs:?}"),
         Question::Start { starts, alone } => {
             let starts: Vec<String> = starts.iter().map(|one| start(one, jobs)).collect();
             format!("start{} {}", if *alone { " alone" } else { "" }, starts.join(" and "))
@@ -219,6 +220,7 @@ fn notice(notice: &Notice, jobs: &[Definition]) -> String {
             let gave_up = if *gave_up { ", given up" } else { "" };
             format!("{}/{epoch} died, {deaths} in a row{gave_up}", name(slot))
         }
+        Notice::RunLost { job, epoch } => format!("{job}/{epoch}, of a job that is not here, is lost"),
         Notice::ForeignHolder { slot, holder } => {
             format!(
                 "{} is held by pid {}, {}",

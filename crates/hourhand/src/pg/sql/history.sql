@@ -1,7 +1,7 @@
 -- A page of history, newest first. By id, which grows with time: the page after it begins before its last id, however many rows
 -- have come since. Outputs are large, and are read for one run only.
 -- $1 job (null: all), $2 outcome, $3 ended since, $4 epoch, $5 before this id, $6 how many
-select h.id, h.job, h.epoch, h.trigger, h.scheduled_for, h.started_at, h.ended_at, h.outcome, h.reason, h.count, h.attempt,
+select h.id, h.job, h.epoch, h.trigger, h.scheduled_for, h.started_at, h.ended_at, h.end_seen, h.outcome, h.reason, h.count, h.attempt,
   h.takeover, h.window_from, h.window_until, h.node, h.error, h.recorded_by,
   case when $4::bigint is not null then h.output end as output
 from {schema}.history h

@@ -1,8 +1,9 @@
 -- What the database knows of these jobs, read before a decision: the row, who holds the lock, pause and lease; and of every other
--- job that somebody asks for, so that a visit made for one job finds the requests for all.
+-- job that somebody asks for, so that a visit made for one job finds the requests for all; and, if wanted, the runs that ended without
+-- a word, of all jobs there are.
 -- pg_locks is read once for all jobs: a look into it takes every partition of the lock table.
 -- $1 names, $2 token of this node's leases (null: it takes none), $3 fingerprints of its definitions: another one that stands
--- registered is read whole
+-- registered is read whole, $4 whether lost runs are wanted: it reads every row
 with locks as materialized (
   select ((l.classid::bigint << 32) | l.objid::bigint) as key, l.pid
   from pg_locks l
@@ -33,6 +34,7 @@ select j.name, clock_timestamp() as now,
     then j.pid = pg_backend_pid()
       and j.backend_start = (select s.backend_start from pg_stat_activity s where s.pid = pg_backend_pid())
     else e.own and e.epoch = j.epoch end as mine,
+  case when $4::boolean then (select array_agg(x.epoch) from {schema}.lost() x) end as lost,
   q.id as request, q.kind = 'backfill' as backfill, q.after as backfill_after, q.span_until as backfill_until
 from (
   select * from unnest($1::text[], $3::bigint[])

@@ -11,6 +11,6 @@ near as (
   (select a.* from {schema}.history a where a.job = $1::text and a.id >= (select t.id from this t)
     order by a.id limit $3::bigint)
 )
-select h.id, h.job, h.epoch, h.trigger, h.scheduled_for, h.started_at, h.ended_at, h.outcome, h.reason, h.count,
+select h.id, h.job, h.epoch, h.trigger, h.scheduled_for, h.started_at, h.ended_at, h.end_seen, h.outcome, h.reason, h.count,
   h.attempt, h.takeover, h.window_from, h.window_until, h.node, h.error, h.recorded_by, null::text as output
 from near h order by h.id

@@ -3,7 +3,7 @@
 -- The span of one name, by pairs in the order of the index, instead of an equality. With an equality the planner may walk the ids of all
 -- jobs backwards: for a job that has not run for long, to the end. With a range of names it takes it to be small, and sorts it.
 -- $1 names, $2 how many of each
-select h.id, j.name as job, h.epoch, h.trigger, h.scheduled_for, h.started_at, h.ended_at, h.outcome, h.reason, h.count,
+select h.id, j.name as job, h.epoch, h.trigger, h.scheduled_for, h.started_at, h.ended_at, h.end_seen, h.outcome, h.reason, h.count,
   h.attempt, h.takeover, h.window_from, h.window_until, h.node, left(h.error, 200) as error, h.recorded_by,
   null::text as output
 from unnest($1::text[]) as j(name)

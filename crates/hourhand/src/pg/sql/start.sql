@@ -113,7 +113,7 @@ skips as (
 )
 select w.name, t.epoch, t.attempt, t.takeover, t.window_from, t.window_until, t.started_at,
   ($9::text is not null or j.key in (select h.key from held h)) as owned,
-  -- For whoever shows what runs; a node has no use for it.
+  -- For whoever shows what runs, and for those who wait for its end.
   case when t.epoch is not null then pg_notify('hourhand', 'start ' || j.key) end as said
 from want w
 join {schema}.job j on j.name = w.name

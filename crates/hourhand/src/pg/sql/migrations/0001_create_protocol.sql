@@ -105,6 +105,8 @@ create table {schema}.history (
   scheduled_for timestamptz,
   started_at timestamptz,
   ended_at timestamptz not null default clock_timestamp(),
+  -- False: the run's process died without a word. `ended_at` is when that was noticed, and nobody knows how long it ran.
+  end_seen boolean not null default true,
   outcome text not null,
   reason text,
   count bigint,
@@ -313,16 +315,47 @@ begin
       handled_until = case when gives_up then greatest(r.handled_until, r.scheduled_for) else r.handled_until end
     where j.name = p_job;
   end if;
-  insert into {schema}.history (job, epoch, trigger, scheduled_for, started_at, ended_at, outcome, attempt, takeover,
+  insert into {schema}.history (job, epoch, trigger, scheduled_for, started_at, ended_at, end_seen, outcome, attempt, takeover,
     window_from, window_until, node, recorded_by, error)
-  values (r.name, r.epoch, r.trigger, r.scheduled_for, r.started_at, at, case when gives_up then 'failed' else 'lost' end,
-    r.attempt, r.takeover, r.window_from, r.window_until, r.node,
+  values (r.name, r.epoch, r.trigger, r.scheduled_for, r.started_at, at, false,
+    case when gives_up then 'failed' else 'lost' end, r.attempt, r.takeover, r.window_from, r.window_until, r.node,
     -- A scheduler's session is called `hourhand/15 web-1`.
     case when p_died then nullif(regexp_replace(current_setting('application_name'), '^hourhand/\d+ ', ''), '') else r.node end,
     case when gives_up then format('holder died %s times', dead)
       when withdrawn then format('holder died %s times: the rest of the backfill is given up', dead) end)
   on conflict (job, epoch) do nothing;
   return query select coalesce(dead, r.deaths), gives_up or coalesce(withdrawn, false);
+end $$;
+
+-- Runs that ended without a word: no end is on record, and nobody has the job. (A session has its locks for as long as it lives, so
+-- what the caller runs itself is never among them.)
+create function {schema}.lost() returns table (job text, key bigint, epoch bigint)
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select j.name, j.key, j.epoch
+  from {schema}.job j
+  left join {schema}.lease l on l.job = j.name and l.expires_at > clock_timestamp()
+  where j.epoch > j.ended_epoch and l.job is null
+    and j.key not in (
+      select (k.classid::bigint << 32) | k.objid::bigint from pg_locks k
+      where k.locktype = 'advisory' and k.granted and k.mode = 'ExclusiveLock' and k.objsubid = 1
+        and k.database = (select oid from pg_database where datname = current_database()))
+$$;
+
+-- Takes note of such runs, whoever's jobs they are, each under the job's lock: tried, and held until this transaction ends.
+-- A row that somebody's transaction has locked is left for another time.
+create function {schema}.settle_lost(p_epochs bigint[])
+returns table (job text, key bigint, epoch bigint, deaths int, gave_up boolean)
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  r record;
+begin
+  for r in select l.job, l.key, l.epoch from {schema}.lost() l where l.epoch = any(p_epochs) order by l.job loop
+    perform from {schema}.job j where j.name = r.job for no key update skip locked;
+    if found and pg_try_advisory_xact_lock(r.key) then
+      return query select r.job, r.key, r.epoch, s.deaths, s.gave_up from {schema}.settle(r.job, r.epoch, true) s;
+    end if;
+  end loop;
 end $$;
 
 -- A job under a new name takes over what its old name has done, or the old one takes it back. Under the lock of the other name, tried
