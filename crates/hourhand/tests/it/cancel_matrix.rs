@@ -5,6 +5,9 @@
 //! life of its own. At the end of each: one success of the occurrence, no lock, no lease, no session, no open run, no body, a node
 //! that is well, and another node can run the job at once.
 //!
+//! The lives of contenders, the orders of people and the making of the schema are in `contenders_cut_off`, `orders_cut_off` and
+//! `migrations_cut_off`.
+//!
 //! What is not in it: closing waits for no answer, so there is none to hold back; that the server's end of a connection is
 //! closed with ours is in every cell. What needs no table of ours (settings, the probe, the lock functions) cannot be made to wait
 //! by a lock, so it fails here only together with its session. The rounds of the probe are alike: its first and last are treated.
@@ -32,18 +35,18 @@ const LANES: usize = 20;
 /// Long enough for a ping, which comes after a second.
 const BODY: Duration = Duration::from_millis(1300);
 /// In which a life comes right again, or meets its statement: it takes 1 to 5 s, and the machine may be busy with others.
-const LIFE: Duration = Duration::from_secs(10);
+pub const LIFE: Duration = Duration::from_secs(10);
 /// More than the bound of one statement (1 s), less than the time of trust (3 s).
-const SLOW: Duration = Duration::from_millis(1500);
+pub const SLOW: Duration = Duration::from_millis(1500);
 /// Of a node that is shut down in the middle of a statement.
-const GRACE: Duration = Duration::from_secs(1);
+pub const GRACE: Duration = Duration::from_secs(1);
 
-const LOCKS: &str = "select count(*) from pg_locks where locktype = 'advisory' \
+pub const LOCKS: &str = "select count(*) from pg_locks where locktype = 'advisory' \
                      and database = (select oid from pg_database where datname = current_database())";
 const LEASES: &str = "select count(*) from hourhand.lease where expires_at > now()";
-const SESSIONS: &str = "select count(*) from pg_stat_activity where application_name like 'hourhand%' \
+pub const SESSIONS: &str = "select count(*) from pg_stat_activity where application_name like 'hourhand%' \
                         and datname = current_database()";
-const OPEN: &str = "select count(*) from hourhand.job where ended_epoch <> epoch";
+pub const OPEN: &str = "select count(*) from hourhand.job where ended_epoch <> epoch";
 
 /// One life, and what it meets.
 #[derive(Clone, Debug)]
@@ -181,13 +184,13 @@ async fn undisturbed_life(world: &World, exclusion: Exclusion) -> BTreeMap<Place
 }
 
 /// Makes an occurrence due, also if one was today.
-async fn a_day_passes(world: &World) {
+pub async fn a_day_passes(world: &World) {
     let past = "update hourhand.history set scheduled_for = scheduled_for - interval '1 day'";
     world.eye.batch_execute(past).await.unwrap();
     world.age("1 day").await;
 }
 
-async fn world() -> World {
+pub async fn world() -> World {
     let world = World::new().await;
     world.eye.batch_execute("create table page (epoch bigint)").await.unwrap();
     let node = node(&world, "0", Exclusion::Session, &Journal::default(), &world.database.url());
@@ -195,7 +198,7 @@ async fn world() -> World {
     world
 }
 
-fn node(
+pub fn node(
     world: &World,
     name: &'static str,
     exclusion: Exclusion,

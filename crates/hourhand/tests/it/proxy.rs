@@ -40,6 +40,13 @@ pub struct Place {
     pub request: usize,
 }
 
+/// A statement by how its text begins (after `-- `), and which of those that do, from 1: where its place depends on time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nth {
+    pub text: String,
+    pub nth: usize,
+}
+
 /// A running proxy. Connections that stand when it is dropped are closed.
 pub struct Proxy {
     address: String,
@@ -50,6 +57,8 @@ pub struct Proxy {
 struct Shared {
     direct: String,
     fault: Option<(Place, Treatment)>,
+    /// Counted down to the one that is meant.
+    nth: Mutex<Option<(Nth, Treatment)>>,
     met: watch::Sender<bool>,
     /// Answered statements, each by how its text begins.
     answered: Mutex<BTreeMap<Place, String>>,
@@ -65,11 +74,26 @@ impl Drop for Proxy {
 impl Proxy {
     /// To the server of this URL.
     pub async fn to(direct: &str, fault: Option<(Place, Treatment)>) -> Proxy {
+        Proxy::with(direct, fault, None).await
+    }
+
+    /// The same, treating one by its text.
+    pub async fn treating(direct: &str, nth: Nth, treatment: Treatment) -> Proxy {
+        Proxy::with(direct, None, Some((nth, treatment))).await
+    }
+
+    async fn with(direct: &str, fault: Option<(Place, Treatment)>, nth: Option<(Nth, Treatment)>) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let (answered, refused) = (Mutex::default(), Mutex::default());
-        let shared =
-            Arc::new(Shared { direct: direct.to_owned(), fault, met: watch::channel(false).0, answered, refused });
+        let shared = Arc::new(Shared {
+            direct: direct.to_owned(),
+            fault,
+            nth: Mutex::new(nth),
+            met: watch::channel(false).0,
+            answered,
+            refused,
+        });
         let accepting = tokio::spawn(accept(listener, shared.clone()));
         Proxy { address, shared, accepting }
     }
@@ -104,7 +128,8 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         let Ok((client, _)) = listener.accept().await else { return };
         let fault = shared.fault.filter(|(place, _)| place.connection == connection);
         let fault = fault.map(|(place, treatment)| (place.request, treatment));
-        let way = Way { shared: shared.clone(), connection, fault, state: Mutex::default() };
+        let state = Mutex::new(WayState { fault, ..WayState::default() });
+        let way = Way { shared: shared.clone(), connection, state };
         connections.spawn(async move { way.forward(client).await });
     }
 }
@@ -113,12 +138,13 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 struct Way {
     shared: Arc<Shared>,
     connection: usize,
-    fault: Option<(usize, Treatment)>,
     state: Mutex<WayState>,
 }
 
 #[derive(Default)]
 struct WayState {
+    /// What is done to which request of this connection.
+    fault: Option<(usize, Treatment)>,
     pid: i32,
     texts: Vec<String>,
     locker: Option<Client>,
@@ -142,7 +168,7 @@ impl Way {
     }
 
     fn treats(&self, request: usize, treatment: Treatment) -> bool {
-        self.fault == Some((request, treatment))
+        self.state.lock().unwrap().fault == Some((request, treatment))
     }
 
     /// Ends when the client has closed.
@@ -177,7 +203,16 @@ impl Way {
         let first = text.trim_start_matches("-- ").split(['\n', ';', ':']).next().unwrap_or_default();
         let mut state = self.state.lock().unwrap();
         state.texts.push(first.chars().take(50).collect());
-        state.texts.len() - 1
+        let request = state.texts.len() - 1;
+        let mut nth = self.shared.nth.lock().unwrap();
+        if let Some((wanted, treatment)) = nth.as_mut().filter(|(wanted, _)| first.starts_with(&wanted.text)) {
+            wanted.nth -= 1;
+            if wanted.nth == 0 {
+                state.fault = Some((request, *treatment));
+                *nth = None;
+            }
+        }
+        request
     }
 
     /// Ends when the server has closed.
@@ -209,7 +244,8 @@ impl Way {
 
     /// Does what is to be done before a request's answer is delivered; false: the connection is closed instead.
     async fn treat(&self, request: usize, failed: bool) -> bool {
-        let Some((_, treatment)) = self.fault.filter(|(treated, _)| *treated == request) else { return true };
+        let fault = self.state.lock().unwrap().fault;
+        let Some((_, treatment)) = fault.filter(|(treated, _)| *treated == request) else { return true };
         self.shared.met.send_replace(true);
         match treatment {
             Treatment::Slow(length) => tokio::time::sleep(length).await,
