@@ -3,63 +3,24 @@
 //! One table says what there is and what it takes. The router is made from it, the check of what is asked, and the OpenAPI document: what
 //! is not described does not exist. Whatever goes wrong is said in JSON: `error` in words, and `answer` where there is a word for it.
 
-mod act;
+mod does;
+mod endpoint;
 mod given;
 mod openapi;
-mod see;
+mod show;
 
-use axum::Router;
 use axum::extract::Request;
 use axum::http::{StatusCode, Uri};
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{get, post};
+use axum::{Json, Router};
 use hourhand_core::outcome::IN_HISTORY;
 
+use self::endpoint::{Endpoint, Kind, Parameter, act, may, must, see};
 use crate::app::App;
 use crate::ctx::Ctx;
 use crate::fail::{Fail, refusal};
-
-/// Something that can be asked for.
-pub(crate) struct Endpoint {
-    path: &'static str,
-    /// By POST; what only shows something is asked for by GET.
-    is_act: bool,
-    /// What it does, in a line.
-    summary: &'static str,
-    parameters: &'static [Parameter],
-    /// The name of the answer's schema; with `[]` a list of it.
-    answer: &'static str,
-    handler: fn() -> MethodRouter<App>,
-}
-
-/// A parameter of the query.
-pub(crate) struct Parameter {
-    name: &'static str,
-    kind: Kind,
-    is_required: bool,
-    what: &'static str,
-}
-
-/// What a parameter is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
-    Text,
-    OneOf(&'static [&'static str]),
-    /// From this one to that one, both included.
-    Number(i64, i64),
-    /// As the command reads it; what has no zone is UTC.
-    Instant,
-    Flag,
-}
-
-const fn must(name: &'static str, kind: Kind, what: &'static str) -> Parameter {
-    Parameter { name, kind, is_required: true, what }
-}
-
-const fn may(name: &'static str, kind: Kind, what: &'static str) -> Parameter {
-    Parameter { name, kind, is_required: false, what }
-}
 
 const JOB: Parameter = must("job", Kind::Text, "the job");
 const ANY_JOB: Parameter = may("job", Kind::Text, "this job only");
@@ -96,49 +57,29 @@ const WINDOW: [Parameter; 2] = [JOB, must("from", Kind::Instant, "where the next
 
 /// All there is.
 pub(crate) static ENDPOINTS: [Endpoint; 16] = [
-    see("/status", "How jobs stand", || get(see::status)).with(&[ANY_JOB]).answers("[]JobStatus"),
-    see("/history", "Ended runs and skips, newest first", || get(see::history))
+    see("/status", "How jobs stand", || get(show::status)).with(&[ANY_JOB]).answers("[]JobStatus"),
+    see("/history", "Ended runs and skips, newest first", || get(show::history))
         .with(&HISTORY)
         .answers("[]HistoryEntry"),
-    see("/audit", "Who did what, newest first", || get(see::audit)).with(&AUDIT).answers("[]AuditEntry"),
-    see("/next", "A job's next occurrences", || get(see::next)).with(&NEXT).answers("Next"),
-    see("/locks", "Every advisory lock of the database", || get(see::locks)).with(&NAMES).answers("[]AdvisoryLock"),
-    see("/doctor", "What is wrong, and what to do about it", || get(see::doctor)).answers("Diagnosis"),
-    see("/nodes", "hourhand's sessions that are connected now", || get(see::nodes)).answers("[]ConnectedNode"),
-    see("/window", "Where a job's next window begins", || get(see::window)).with(&[JOB]).answers("NextWindow"),
-    act("/trigger", "Asks for a run now", || post(act::trigger)).with(&TRIGGER),
-    act("/backfill", "Runs the occurrences of a span again", || post(act::backfill)).with(&BACKFILL),
-    act("/pause", "Pauses a job on the whole fleet", || post(act::pause)).with(&PAUSE),
-    act("/resume", "Resumes a paused job", || post(act::resume)).with(&RESUME),
-    act("/cancel", "Asks a run to stop", || post(act::cancel)).with(&CANCEL),
-    act("/window", "Has a job's next window begin there", || post(act::window)).with(&WINDOW).answers("NextWindow"),
-    act("/evict", "Ends the session that holds a job's lock", || post(act::evict)).with(&[JOB]),
-    act("/forget", "Removes an orphaned job", || post(act::forget)).with(&[JOB]),
+    see("/audit", "Who did what, newest first", || get(show::audit)).with(&AUDIT).answers("[]AuditEntry"),
+    see("/next", "A job's next occurrences", || get(show::next)).with(&NEXT).answers("Next"),
+    see("/locks", "Every advisory lock of the database", || get(show::locks)).with(&NAMES).answers("[]AdvisoryLock"),
+    see("/doctor", "What is wrong, and what to do about it", || get(show::doctor)).answers("Diagnosis"),
+    see("/nodes", "hourhand's sessions that are connected now", || get(show::nodes)).answers("[]ConnectedNode"),
+    see("/window", "Where a job's next window begins", || get(show::window)).with(&[JOB]).answers("NextWindow"),
+    act("/trigger", "Asks for a run now", || post(does::trigger)).with(&TRIGGER),
+    act("/backfill", "Runs the occurrences of a span again", || post(does::backfill)).with(&BACKFILL),
+    act("/pause", "Pauses a job on the whole fleet", || post(does::pause)).with(&PAUSE),
+    act("/resume", "Resumes a paused job", || post(does::resume)).with(&RESUME),
+    act("/cancel", "Asks a run to stop", || post(does::cancel)).with(&CANCEL),
+    act("/window", "Has a job's next window begin there", || post(does::window)).with(&WINDOW).answers("NextWindow"),
+    act("/evict", "Ends the session that holds a job's lock", || post(does::evict)).with(&[JOB]),
+    act("/forget", "Removes an orphaned job", || post(does::forget)).with(&[JOB]),
 ];
-
-/// What shows something.
-const fn see(path: &'static str, summary: &'static str, handler: fn() -> MethodRouter<App>) -> Endpoint {
-    Endpoint { path, is_act: false, summary, parameters: &[], answer: "Answer", handler }
-}
-
-/// What does something.
-const fn act(path: &'static str, summary: &'static str, handler: fn() -> MethodRouter<App>) -> Endpoint {
-    Endpoint { is_act: true, ..see(path, summary, handler) }
-}
-
-impl Endpoint {
-    const fn with(self, parameters: &'static [Parameter]) -> Endpoint {
-        Endpoint { parameters, ..self }
-    }
-
-    const fn answers(self, answer: &'static str) -> Endpoint {
-        Endpoint { answer, ..self }
-    }
-}
 
 /// `api/…`
 pub(crate) fn routes() -> Router<App> {
-    let router = Router::new().route("/openapi.json", get(openapi::show));
+    let router = Router::new().route("/openapi.json", get(async |ctx: Ctx| Json(openapi::document(&ctx, &ENDPOINTS))));
     let router = ENDPOINTS.iter().fold(router, |router, endpoint| {
         let checked = from_fn(move |request: Request, next: Next| given::check(endpoint, request, next));
         router.route(endpoint.path, (endpoint.handler)().layer(checked))

@@ -2,13 +2,16 @@
 //!
 //! What a picture shows stands on the page as text too, in a table or in its label: colour alone tells nothing apart.
 
+mod entry;
 mod strip;
 mod timeline;
 mod trend;
 
+pub(crate) use entry::summary;
 pub(crate) use strip::{ENTRIES, strip};
 pub(crate) use timeline::{Moments, Timeline};
 pub(crate) use trend::Trend;
+<<<<<<< HEAD
 
 use hourhand::HistoryEntry;
 use jiff::SignedDuration;
@@ -52,3 +55,5 @@ pub(crate) fn summary(entries: &[&HistoryEntry]) -> String {
     let words: Vec<String> = counts.iter().map(|(word, count)| format!("{count} {}", word.replace('_', " "))).collect();
     if words.is_empty() { "nothing yet".to_owned() } else { words.join(", ") }
 }
+=======
+>>>>>>> 047cd54 (Dashboard: five million entries cost pages no more; what ended since is found by halving; one frame for all pages, quieter where all is well)

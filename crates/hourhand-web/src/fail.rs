@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::app::PAGE_BOUND;
 use crate::ctx::Ctx;
+use crate::frame::Frame;
 use crate::markup::visible;
 
 /// Why there is nothing to show.
@@ -113,8 +114,7 @@ pub(crate) fn is_for_programs(uri: &Uri) -> bool {
 #[derive(Template)]
 #[template(path = "fail.html")]
 struct Page {
-    ctx: Ctx,
-    here: &'static str,
+    frame: Frame,
     title: String,
     text: String,
     may_pass: bool,
@@ -133,8 +133,7 @@ impl Ctx {
     pub(crate) fn refuse(&self, fail: Fail) -> Response {
         let status = fail.status();
         let page = Page {
-            ctx: self.clone(),
-            here: "",
+            frame: Frame::new(self, "", String::new()),
             title: fail.title().to_owned(),
             text: fail.text(),
             may_pass: fail.may_pass(),

@@ -38,6 +38,7 @@ mod chart;
 mod ctx;
 mod dashboard;
 mod fail;
+mod frame;
 mod hub;
 mod live_output;
 mod markup;

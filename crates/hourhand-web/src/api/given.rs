@@ -13,7 +13,7 @@ use hourhand_core::near::near;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::{Endpoint, Kind, Parameter};
+use super::endpoint::{Endpoint, Kind, Parameter};
 use crate::fail::Fail;
 
 /// What was given, as it is to be understood.
@@ -130,11 +130,11 @@ impl Kind {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{JOB, may};
+    use super::super::endpoint::{may, must};
     use super::*;
 
     const TAKEN: [Parameter; 4] = [
-        JOB,
+        must("job", Kind::Text, "the job"),
         may("limit", Kind::Number(1, 1000), "how many"),
         may("since", Kind::Instant, "from when on"),
         may("catch_up", Kind::Flag, "whether"),

@@ -1,22 +1,17 @@
 //! The description of the API, in the form of OpenAPI 3.1.
 
-use axum::Json;
 use serde_json::{Map, Value, json};
 
-use super::{ENDPOINTS, Endpoint, Kind, Parameter};
+use super::endpoint::{Endpoint, Kind, Parameter};
 use crate::ctx::Ctx;
 
 /// Of the answers; a test holds them against real ones.
 const SCHEMAS: &str = include_str!("schemas.json");
 
-/// `api/openapi.json`
-pub(crate) async fn show(ctx: Ctx) -> Json<Value> {
-    Json(document(&ctx))
-}
-
-fn document(ctx: &Ctx) -> Value {
+/// Of all endpoints.
+pub(super) fn document(ctx: &Ctx, endpoints: &[Endpoint]) -> Value {
     let mut paths = Map::new();
-    for endpoint in &ENDPOINTS {
+    for endpoint in endpoints {
         let method = if endpoint.is_act { "post" } else { "get" };
         paths.entry(endpoint.path).or_insert_with(|| json!({}))[method] = operation(endpoint);
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use hourhand::HistoryEntry;
 
-use super::{class, summary, told, took};
+use super::entry::{class, summary, told, took};
 use crate::ctx::Ctx;
 use crate::markup::{Markup, escape};
 

@@ -6,7 +6,7 @@ use hourhand::{HistoryEntry, Window};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::{class, told};
+use super::entry::{class, summary, told};
 use crate::ctx::Ctx;
 use crate::markup::{Markup, escape, utc};
 
@@ -49,7 +49,14 @@ impl Timeline<'_> {
             escape(&self.label())
         );
         self.axis(&mut svg);
-        for (y, word) in [(RUNS.0 - 8.0, "runs"), (MISSED - 8.0, "missed, skipped"), (WINDOWS - 5.0, "covered data")] {
+        let has_missed = !self.moments.waiting.is_empty() || self.entries.iter().any(|entry| entry.epoch.is_none());
+        let has_windows = self.entries.iter().any(|entry| covered(entry).is_some());
+        let lanes = [
+            (true, RUNS.0 - 8.0, "runs"),
+            (has_missed, MISSED - 8.0, "missed, skipped"),
+            (has_windows, WINDOWS - 5.0, "covered data"),
+        ];
+        for (_, y, word) in lanes.into_iter().filter(|(has_any, ..)| *has_any) {
             let _ = write!(svg, "<text class=\"lane\" x=\"0\" y=\"{y}\">{word}</text>");
         }
         // Spans of two runs in a row may touch or overlap: they take turns on two lines.
@@ -83,7 +90,7 @@ impl Timeline<'_> {
     fn label(&self) -> String {
         let hours = self.span.as_hours();
         let waiting = self.moments.waiting.len();
-        format!("the last {hours} hours: {}; {waiting} due and not run", super::summary(self.entries))
+        format!("the last {hours} hours: {}; {waiting} due and not run", summary(self.entries))
     }
 
     /// Where an instant is, from the left.
@@ -104,7 +111,8 @@ impl Timeline<'_> {
         let first = self.now.checked_sub(self.span).map_or(0, Timestamp::as_second).div_euclid(step) + 1;
         let format = if step == 86_400 { "%a %d" } else { "%H:%M" };
         let ticks = (first..).map(|n| Timestamp::from_second(n * step)).map_while(Result::ok);
-        for at in ticks.take_while(|at| self.x(*at) < WIDTH - 1.0).take(100) {
+        // One at the very edge would be cut.
+        for at in ticks.take_while(|at| self.x(*at) < WIDTH - 20.0).take(100).filter(|at| self.x(*at) > 20.0) {
             let (x, text) = (self.x(at), at.to_zoned_datetime(TimeZone::UTC).strftime(format).to_string());
             let _ = write!(
                 svg,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use hourhand::HistoryEntry;
 use jiff::SignedDuration;
 
-use super::{class, told, took};
+use super::entry::{class, told, took};
 use crate::ctx::Ctx;
 use crate::markup::{Markup, escape, length};
 

@@ -4,13 +4,14 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use hourhand::{AuditEntry, AuditQuery};
-use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::words::page_of;
 use crate::app::App;
 use crate::asked::Query;
 use crate::ctx::Ctx;
 use crate::fail::Fail;
+use crate::frame::Frame;
 
 const ROWS: u32 = 50;
 
@@ -23,10 +24,7 @@ pub(crate) struct Asked {
 #[derive(Template)]
 #[template(path = "audit.html")]
 struct Page {
-    ctx: Ctx,
-    here: &'static str,
-    version: String,
-    now: Timestamp,
+    frame: Frame,
     job: String,
     rows: Vec<AuditEntry>,
     next: Option<String>,
@@ -53,11 +51,8 @@ async fn page(app: &App, ctx: &Ctx, asked: Asked) -> Result<Page, Fail> {
     let version = app.hub().version();
     let job = asked.job.filter(|job| !job.is_empty());
     let query = AuditQuery { job: job.clone(), before: asked.before, limit: Some(ROWS + 1) };
-    let mut rows = app.operator().audit(&query).await?;
-    let has_more = rows.len() > ROWS as usize;
-    rows.truncate(ROWS as usize);
+    let (rows, last) = page_of(app.operator().audit(&query).await?, ROWS, |act| act.id);
     let job = job.unwrap_or_default();
-    let last = rows.last().filter(|_| has_more).map(|last| last.id.to_string());
     let next = last.map(|id| ctx.with("audit", &[("job", &job), ("before", &id)]));
-    Ok(Page { ctx: ctx.clone(), here: "audit", version, now: Timestamp::now(), job, rows, next })
+    Ok(Page { frame: Frame::new(ctx, "audit", version), job, rows, next })
 }

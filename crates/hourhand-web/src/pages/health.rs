@@ -6,19 +6,16 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use hourhand::{Finding, Severity};
-use jiff::Timestamp;
 
 use crate::app::App;
 use crate::ctx::Ctx;
 use crate::fail::Fail;
+use crate::frame::Frame;
 
 #[derive(Template)]
 #[template(path = "health.html")]
 struct Page {
-    ctx: Ctx,
-    here: &'static str,
-    version: String,
-    now: Timestamp,
+    frame: Frame,
     findings: Arc<Vec<Finding>>,
     errors: usize,
     warnings: usize,
@@ -34,5 +31,5 @@ async fn page(app: &App, ctx: &Ctx) -> Result<Page, Fail> {
     let findings = app.hub().shared("health".to_owned(), app.operator().examine()).await?;
     let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-    Ok(Page { ctx: ctx.clone(), here: "health", version, now: Timestamp::now(), findings, errors, warnings })
+    Ok(Page { frame: Frame::new(ctx, "health", version), findings, errors, warnings })
 }

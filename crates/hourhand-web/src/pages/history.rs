@@ -5,13 +5,14 @@ use axum::extract::State;
 use axum::response::Response;
 use hourhand::{HistoryEntry, HistoryQuery};
 use hourhand_core::outcome::IN_HISTORY;
-use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::words::page_of;
 use crate::app::App;
 use crate::asked::Query;
 use crate::ctx::Ctx;
 use crate::fail::Fail;
+use crate::frame::Frame;
 
 const ROWS: u32 = 50;
 
@@ -25,10 +26,7 @@ pub(crate) struct Asked {
 #[derive(Template)]
 #[template(path = "history.html")]
 struct Page {
-    ctx: Ctx,
-    here: &'static str,
-    version: String,
-    now: Timestamp,
+    frame: Frame,
     job: String,
     outcome: String,
     outcomes: [&'static str; 7],
@@ -54,17 +52,13 @@ async fn page(app: &App, ctx: &Ctx, asked: Asked) -> Result<Page, Fail> {
     };
     let key = format!("history {query:?}");
     let entries = app.hub().shared(key, app.operator().history(&query)).await?;
-    let rows: Vec<HistoryEntry> = entries.iter().take(ROWS as usize).cloned().collect();
+    let (rows, last) = page_of(entries.to_vec(), ROWS, |entry| entry.id);
     let (job, outcome) = (query.job.unwrap_or_default(), query.outcome.unwrap_or_default());
-    let last = rows.last().filter(|_| entries.len() > rows.len()).map(|last| last.id.to_string());
     let next = last.map(|id| ctx.with("history", &[("job", &job), ("outcome", &outcome), ("before", &id)]));
     Ok(Page {
-        version,
-        now: Timestamp::now(),
+        frame: Frame::new(ctx, "history", version),
         is_first: query.before.is_none(),
         outcomes: IN_HISTORY,
-        ctx: ctx.clone(),
-        here: "history",
         job,
         outcome,
         rows,

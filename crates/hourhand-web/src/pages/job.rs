@@ -11,12 +11,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::standing::{self, Kind};
-use super::{COUNT_MAX, capped};
+use super::words::{COUNT_MAX, capped};
 use crate::app::App;
 use crate::asked::Query;
 use crate::chart::{Moments, Timeline, Trend};
 use crate::ctx::Ctx;
 use crate::fail::Fail;
+use crate::frame::Frame;
 use crate::markup::{self, Markup};
 
 /// What the pictures are drawn from: no more is read, however long the history is.
@@ -48,10 +49,7 @@ struct Read {
 #[derive(Template)]
 #[template(path = "job.html")]
 struct Page {
-    ctx: Ctx,
-    here: &'static str,
-    version: String,
-    now: Timestamp,
+    frame: Frame,
     kind: Kind,
     job: JobDetail,
     open: Option<OpenRun>,
@@ -99,8 +97,7 @@ async fn page(app: &App, ctx: &Ctx, asked: &Asked) -> Result<Page, Fail> {
         span,
     };
     Ok(Page {
-        version,
-        now,
+        frame: Frame::new(ctx, "jobs", version).at(now),
         kind: Kind::of(&job),
         states: standing::states(&job),
         failed: all.iter().find_map(|entry| standing::failed(ctx, &job, entry)),
@@ -116,8 +113,6 @@ async fn page(app: &App, ctx: &Ctx, asked: &Asked) -> Result<Page, Fail> {
         count: capped(read.count),
         has_more: read.entries.len() > ROWS,
         window: read.window,
-        ctx: ctx.clone(),
-        here: "jobs",
         is_week,
         open,
         job,

@@ -6,13 +6,14 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use hourhand::AdvisoryLock;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::Deserialize;
 
 use crate::app::App;
 use crate::asked::Query;
 use crate::ctx::Ctx;
 use crate::fail::Fail;
+use crate::frame::Frame;
 use crate::markup;
 
 #[derive(Debug, Default, Deserialize)]
@@ -24,10 +25,7 @@ pub(crate) struct Asked {
 #[derive(Template)]
 #[template(path = "locks.html")]
 struct Page {
-    ctx: Ctx,
-    here: &'static str,
-    version: String,
-    now: Timestamp,
+    frame: Frame,
     names: String,
     locks: Arc<Vec<AdvisoryLock>>,
 }
@@ -49,5 +47,5 @@ async fn page(app: &App, ctx: &Ctx, asked: Asked) -> Result<Page, Fail> {
     let names = asked.names.unwrap_or_default();
     let guesses: Vec<&str> = names.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     let locks = app.hub().shared(format!("locks {names}"), app.operator().locks(&guesses)).await?;
-    Ok(Page { ctx: ctx.clone(), here: "locks", version, now: Timestamp::now(), names, locks })
+    Ok(Page { frame: Frame::new(ctx, "locks", version), names, locks })
 }

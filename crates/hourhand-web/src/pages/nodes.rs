@@ -6,19 +6,16 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use hourhand::ConnectedNode;
-use jiff::Timestamp;
 
 use crate::app::App;
 use crate::ctx::Ctx;
 use crate::fail::Fail;
+use crate::frame::Frame;
 
 #[derive(Template)]
 #[template(path = "nodes.html")]
 struct Page {
-    ctx: Ctx,
-    here: &'static str,
-    version: String,
-    now: Timestamp,
+    frame: Frame,
     nodes: Arc<Vec<ConnectedNode>>,
 }
 
@@ -30,5 +27,5 @@ pub(crate) async fn show(State(app): State<App>, ctx: Ctx) -> Response {
 async fn page(app: &App, ctx: &Ctx) -> Result<Page, Fail> {
     let version = app.hub().version();
     let nodes = app.hub().shared("nodes".to_owned(), app.operator().nodes()).await?;
-    Ok(Page { ctx: ctx.clone(), here: "nodes", version, now: Timestamp::now(), nodes })
+    Ok(Page { frame: Frame::new(ctx, "nodes", version), nodes })
 }

@@ -16,6 +16,7 @@ use crate::asked::Query;
 use crate::chart;
 use crate::ctx::Ctx;
 use crate::fail::Fail;
+use crate::frame::Frame;
 use crate::markup::{self, Markup};
 
 /// So many jobs on a page: what is read and drawn for a page is bounded, however many there are.
@@ -66,10 +67,7 @@ struct Figure {
 #[derive(Template)]
 #[template(path = "overview.html")]
 struct Page {
-    ctx: Ctx,
-    here: &'static str,
-    version: String,
-    now: Timestamp,
+    frame: Frame,
     total: usize,
     found: usize,
     figures: Vec<Figure>,
@@ -95,16 +93,13 @@ async fn page(app: &App, ctx: &Ctx, asked: Asked) -> Result<Page, Fail> {
     let shown = &wanted[from..wanted.len().min(from + JOBS_MAX)];
     let strips = newest(app, shown, chart::ENTRIES as u32).await?;
     Ok(Page {
-        version,
-        now,
+        frame: Frame::new(ctx, "jobs", version).at(now),
         total: jobs.len(),
         found: wanted.len(),
         figures: figures(&jobs),
         concerns: if only.is_empty() { concerns(app, ctx, &jobs).await? } else { Vec::new() },
         rows: rows(ctx, shown, &strips),
         next_from: (from + shown.len() < wanted.len()).then_some(from + shown.len()),
-        ctx: ctx.clone(),
-        here: "jobs",
         find,
         only,
     })

@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::asked::Query;
 use crate::ctx::Ctx;
 use crate::fail::Fail;
+use crate::frame::Frame;
 use crate::markup::{self, Markup};
 
 /// Entries on either side of the run among which its other attempts are looked for.
@@ -42,10 +43,7 @@ struct Read {
 #[derive(Template)]
 #[template(path = "run.html")]
 struct Page {
-    ctx: Ctx,
-    here: &'static str,
-    version: String,
-    now: Timestamp,
+    frame: Frame,
     name: String,
     epoch: i64,
     state: Markup,
@@ -94,13 +92,13 @@ async fn page(app: &App, ctx: &Ctx, asked: &Asked) -> Result<Page, Fail> {
         }
     };
     let live = if is_running { app.live_output().get(&asked.job, asked.epoch).await } else { None };
+    let now = read.job.as_ref().map_or_else(Timestamp::now, |job| job.now);
     let place = read.around.iter().position(|entry| entry.epoch == Some(asked.epoch));
     let epochs = |entries: &[HistoryEntry]| entries.iter().filter_map(|entry| entry.epoch).collect::<Vec<_>>();
     let before = epochs(&read.around[..place.unwrap_or(0)]).last().copied();
     let after = place.and_then(|place| epochs(&read.around[place + 1..]).first().copied());
     Ok(Page {
-        version,
-        now: read.job.as_ref().map_or_else(Timestamp::now, |job| job.now),
+        frame: Frame::new(ctx, "jobs", version).at(now),
         state: markup::badge(word),
         story: story(word, read.ended.as_ref(), (&facts, live.is_some())),
         attempts: attempts(&read.around, facts.scheduled_for, asked.epoch),
@@ -109,8 +107,6 @@ async fn page(app: &App, ctx: &Ctx, asked: &Asked) -> Result<Page, Fail> {
         ended: read.ended.clone(),
         name: asked.job.clone(),
         epoch: asked.epoch,
-        here: "jobs",
-        ctx: ctx.clone(),
         live: live.as_deref().map(shown),
         is_running,
         facts,

@@ -63,17 +63,6 @@ impl Kind {
     }
 }
 
-/// What a run was for that has no occurrence.
-pub(crate) fn occasion(trigger: Option<&str>) -> &'static str {
-    match trigger {
-        Some("continuous") => "always on",
-        Some("catch_up") => "to catch up",
-        Some("backfill") => "run again",
-        Some("manual") => "by hand",
-        Some(_) | None => "–",
-    }
-}
-
 /// The states that a job is in, the gravest first.
 pub(crate) fn states(job: &JobDetail) -> Vec<Markup> {
     let status = &job.status;

@@ -13,10 +13,10 @@ use tower::ServiceExt;
 use crate::site::{JOB, Site, endless_job};
 
 /// A viewer's stream.
-struct Viewer(BodyDataStream, String);
+pub struct Viewer(BodyDataStream, String);
 
 impl Viewer {
-    async fn of(site: &Site) -> Viewer {
+    pub async fn of(site: &Site) -> Viewer {
         let request = Request::get("/events").body(Body::empty()).unwrap();
         let response = site.router.clone().oneshot(request).await.unwrap();
         assert_eq!(response.headers()["content-type"], "text/event-stream");
@@ -24,7 +24,7 @@ impl Viewer {
     }
 
     /// The next event whose text has this.
-    async fn hears(&mut self, text: &str, within: Duration) -> Duration {
+    pub async fn hears(&mut self, text: &str, within: Duration) -> Duration {
         let begun = Instant::now();
         let heard = async {
             while !self.1.contains(text) {
@@ -40,7 +40,7 @@ impl Viewer {
     }
 
     /// Whatever comes until it has been silent for so long.
-    async fn drain(&mut self, silent: Duration) {
+    pub async fn drain(&mut self, silent: Duration) {
         while let Ok(Some(piece)) = tokio::time::timeout(silent, self.0.next()).await {
             drop(piece);
         }
@@ -89,7 +89,11 @@ async fn fifty_viewers_cost_the_database_no_more_than_one() {
         let count =
             "select (xact_commit + xact_rollback)::bigint from pg_stat_database where datname = current_database()";
         let before = site.number(count).await;
-        for _ in 0..8 {
+        for round in 0..8 {
+            // A change, which all viewers are told, and ask for their pages anew.
+            let act = if round % 2 == 0 { "/do/pause" } else { "/do/resume" };
+            assert_eq!(site.post(act, "job=order-sync").await.status, axum::http::StatusCode::SEE_OTHER);
+            all[viewers - 1].hears("order-sync", Duration::from_secs(2)).await;
             for _ in 0..viewers {
                 assert!(site.get("/").await.text.contains(JOB));
             }

@@ -50,6 +50,28 @@ async fn a_database_that_takes_too_long_is_given_up_soon_and_said_with_what_may_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn pages_wait_for_nobodys_row_and_nobody_waits_for_theirs() {
+    let site = Site::new().await;
+    site.registered(JOB).await;
+    // As a fence holds it, and an open act of somebody else's: every row that a run or an order touches.
+    let other = site.database.connect().await;
+    let tables = ["job", "definition", "pause", "lease", "request", "history"];
+    let rows = tables.map(|table| format!("select 1 from hourhand.{table} for update"));
+    other.batch_execute(&format!("begin; {}", rows.join("; "))).await.unwrap();
+    for path in ["/", "/job?job=order-sync", "/history", "/audit", "/nodes", "/locks", "/api/status"] {
+        let begun = std::time::Instant::now();
+        assert_eq!(site.get(path).await.status, StatusCode::OK, "{path}");
+        assert!(begun.elapsed() < std::time::Duration::from_secs(1), "{path} waited {:?}", begun.elapsed());
+    }
+    other.batch_execute("rollback").await.unwrap();
+    // Between pages the dashboard's connection holds nothing: no transaction, no lock, no snapshot that VACUUM would wait for.
+    let left = "select count(*) from pg_stat_activity a left join pg_locks l on l.pid = a.pid where a.datname = current_database() \
+                and a.application_name = 'hourhand operator' \
+                and (a.state <> 'idle' or a.backend_xmin is not null or a.backend_xid is not null or l.pid is not null)";
+    assert_eq!(site.number(left).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_schema_that_is_not_there_is_told_with_the_command_that_makes_it() {
     let page = Site::unmigrated().await.get("/").await;
     assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);
@@ -128,12 +150,12 @@ async fn history_goes_on_page_by_page_and_by_outcome() {
     let (mut path, mut seen) = (Some("/history?job=order-sync".to_owned()), 0);
     while let Some(next) = path {
         let page = site.get(&next).await;
-        seen += page.text.matches("<td data-label=\"Run\">").count();
+        seen += page.text.matches("<td data-label=\"Started\">").count();
         let older = page.text.split("<a rel=\"next\" href=\"").nth(1).and_then(|rest| rest.split('"').next());
         path = older.map(|address| address.replace("&#38;", "&"));
     }
     assert_eq!(seen, 120);
     let failed = site.get("/history?outcome=failed").await;
-    assert_eq!(failed.text.matches("<td data-label=\"Run\">").count(), 12);
+    assert_eq!(failed.text.matches("<td data-label=\"Started\">").count(), 12);
     assert_eq!(site.get("/history?outcome=exploded").await.status, StatusCode::BAD_REQUEST);
 }

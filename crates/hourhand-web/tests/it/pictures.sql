@@ -12,13 +12,13 @@ from (values
 where d.job = s.name;
 
 insert into hourhand.history (job, epoch, trigger, scheduled_for, started_at, ended_at, outcome, attempt, takeover, node, error, output,
-  window_from, window_until)
+  window_from, window_until, recorded_by)
 select s.name, extract(epoch from t)::bigint * 1000000 + abs(hashtext(s.name)) % 1000, 'schedule', t, t + interval '0.2 s',
   t + interval '0.2 s' + s.takes * (0.6 + 0.8 * r.x),
   case when r.x > s.good then (array['failed', 'failed', 'timed_out', 'lost', 'cancelled'])[1 + (r.x * 1000)::int % 5] else 'succeeded' end,
   1, 0, 'web-' || 1 + (r.x * 100)::int % 4,
   case when r.x > s.good then E'GET /v2/prices?page=7: 503 Service Unavailable\nThe feed asks for rest: try again in 40 s' end,
-  E'page 1: 200 prices\npage 2: 200 prices\npage 3: 131 prices\n531 prices written', t - s.step - interval '5 min', t
+  E'page 1: 200 prices\npage 2: 200 prices\npage 3: 131 prices\n531 prices written', t - s.step - interval '5 min', t, 'web-' || 1 + (r.x * 100)::int % 4
 from (values
   ('order-sync', interval '1 h', interval '95 s', 0.985), ('price-import', interval '30 min', interval '42 s', 0.93),
   ('invoice-mails', interval '24 h', interval '12 s', 0.99), ('reindex-search', interval '24 h', interval '31 min', 0.9),
@@ -31,10 +31,10 @@ order by t;
 insert into hourhand.history (job, scheduled_for, outcome, reason, count, node)
 values ('price-import', date_trunc('hour', now()) - interval '3 h', 'skipped', 'overlap', 2, 'web-1'),
   ('price-import', date_trunc('hour', now()) - interval '9 h', 'skipped', 'paused', 5, 'web-2');
-insert into hourhand.history (job, epoch, trigger, scheduled_for, started_at, ended_at, outcome, attempt, takeover, node, error, output)
+insert into hourhand.history (job, epoch, trigger, scheduled_for, started_at, ended_at, outcome, attempt, takeover, node, error, output, recorded_by)
 values ('price-import', extract(epoch from now())::bigint * 1000000 - 9, 'retry', date_trunc('hour', now()), now() - interval '3 min',
   now() - interval '2 min', 'failed', 2, 0, 'web-3',
-  E'GET /v2/prices?page=7: 503 Service Unavailable\nThe feed asks for rest: try again in 40 s', E'page 1: 200 prices\npage 2: 200 prices');
+  E'GET /v2/prices?page=7: 503 Service Unavailable\nThe feed asks for rest: try again in 40 s', E'page 1: 200 prices\npage 2: 200 prices', 'web-3');
 
 update hourhand.job j set last_success_at = h.at, handled_until = case when j.name = 'exchange-rates' then h.at else now() end,
   covered_until = now() - interval '20 min'

@@ -39,7 +39,11 @@ impl Site {
 
     /// Without the schema.
     pub async fn unmigrated() -> Site {
-        let database = Database::create().await;
+        Site::on(Database::create().await).await
+    }
+
+    /// The same, on a server of one's own.
+    pub async fn on(database: Database) -> Site {
         let eye = database.connect().await;
         let router = hourhand_web::router(operator(&database), |_| Access::Full.named("ann"));
         Site { database, eye, router }
