@@ -7,7 +7,7 @@ use crate::markup::{length, look, utc};
 
 /// How long a run took.
 pub(super) fn took(entry: &HistoryEntry) -> Option<SignedDuration> {
-    Some(entry.ended_at.duration_since(entry.started_at?))
+    entry.duration()
 }
 
 /// What the pointer is told of an entry.
@@ -15,7 +15,8 @@ pub(super) fn told(entry: &HistoryEntry) -> String {
     let word = entry.outcome.replace('_', " ");
     match (entry.epoch, took(entry)) {
         (Some(_), Some(took)) => format!("{word} after {}, ended {} UTC", length(took), utc(entry.ended_at)),
-        _ => {
+        (Some(_), None) => format!("{word}, noticed {} UTC: nobody knows how long it ran", utc(entry.ended_at)),
+        (None, _) => {
             let (count, reason) = (entry.count.unwrap_or(1), entry.reason.as_deref().unwrap_or("no reason given"));
             let newest = entry.scheduled_for.unwrap_or(entry.ended_at);
             format!("{count} skipped ({}), the newest due {} UTC", reason.replace('_', " "), utc(newest))

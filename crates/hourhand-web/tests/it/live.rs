@@ -102,7 +102,8 @@ async fn fifty_viewers_cost_the_database_no_more_than_one() {
         site.number(count).await - before
     };
     let (few, many) = (statements(1).await, statements(50).await);
-    assert!(many <= few + 12, "{few} transactions in 8 s with 1 viewer, {many} with 50");
+    // The fifty take longer to be served, in which time more looks fall due; by the viewer it would be a thousand more.
+    assert!(many <= few + 40, "{few} transactions for 8 changes with 1 viewer, {many} with 50");
     let sessions = "select count(*) from pg_stat_activity where datname = current_database() and application_name like 'hourhand%'";
     assert!(site.number(sessions).await <= 2, "one line, one ear");
 }
