@@ -187,8 +187,8 @@ pub fn judge(end: BodyEnd, stopped: Option<StopReason>, completes: bool, attempt
         Verdict { outcome, error, handled: wait.is_none(), counts: true, backoff, transient }
     };
     match (stopped, end) {
-        (Some(StopReason::Shutdown), _) => verdict(Outcome::Cancelled, message.or(text("shutdown")), false, false),
-        (Some(StopReason::LockLost), _) => verdict(Outcome::Lost, message.or(text("lock lost")), false, false),
+        (Some(StopReason::Shutdown), _) => verdict(Outcome::Cancelled, because("shutdown", message), false, false),
+        (Some(StopReason::LockLost), _) => verdict(Outcome::Lost, because("lock lost", message), false, false),
         (Some(StopReason::Cancelled), _) => verdict(Outcome::Cancelled, message, true, false),
         (Some(StopReason::TimedOut), _) => failed(Outcome::TimedOut, message, false, None),
         (None, BodyEnd::Returned { completing }) if completing || completes => {
@@ -201,6 +201,11 @@ pub fn judge(end: BodyEnd, stopped: Option<StopReason>, completes: bool, attempt
         (None, BodyEnd::Panicked(_)) => failed(Outcome::Panicked, message, false, None),
         (None, BodyEnd::Aborted) => verdict(Outcome::Cancelled, text("the body's runtime shut down"), false, false),
     }
+}
+
+/// Why it was told to stop, and what it said when it did: the outcome alone does not tell.
+fn because(why: &str, said: Option<String>) -> Option<String> {
+    Some(said.map_or_else(|| why.to_owned(), |said| format!("{why}: {said}")))
 }
 
 fn text(words: &str) -> Option<String> {

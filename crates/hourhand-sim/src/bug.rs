@@ -38,6 +38,12 @@ pub enum Bug {
     RequestNotTaken,
     /// The backoff of a continuous job is known to the node that ran it, and to nobody else.
     BackoffInMemory,
+    /// A success counts as covered whatever lies between.
+    WindowsWithGaps,
+    /// A run that failed moves the window as well.
+    FailureCovers,
+    /// A process runs what its own condition forbids.
+    ConditionIgnored,
     /// Lost runs that nobody takes over are shown to nobody.
     LostNotShown,
     /// A group's lock is tried after the job's, and whether it was had is not looked at.
@@ -58,11 +64,13 @@ impl Bug {
             Bug::PingCountedFromAnswer | Bug::CloseBeforeBodiesEnd | Bug::EvictTooSoon => &["P7"],
             Bug::DoubtIgnored => &["P1", "P8"],
             Bug::RequestNotTaken => &["request"],
+            Bug::WindowsWithGaps | Bug::FailureCovers => &["P11"],
+            Bug::ConditionIgnored => &["only_if"],
         }
     }
 
     /// All of them.
-    pub const ALL: [Bug; 18] = [
+    pub const ALL: [Bug; 21] = [
         Bug::CheckBeforeLockOnly,
         Bug::CheckByHistory,
         Bug::UnlockBeforeEnd,
@@ -81,5 +89,8 @@ impl Bug {
         Bug::BackoffInMemory,
         Bug::GroupNotAsked,
         Bug::LostNotShown,
+        Bug::WindowsWithGaps,
+        Bug::FailureCovers,
+        Bug::ConditionIgnored,
     ];
 }

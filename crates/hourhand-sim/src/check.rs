@@ -5,6 +5,7 @@
 
 mod ends;
 mod notes;
+mod windows;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -48,6 +49,8 @@ pub(crate) struct Checks {
     hurry: bool,
     /// The newest step of each request that was taken, and when.
     taken: BTreeMap<i64, (Option<Timestamp>, At)>,
+    /// How far each job's outside data is covered.
+    covered: Vec<Option<Timestamp>>,
     /// When each job's lock was last let go.
     freed_at: Vec<At>,
     /// Since when each job's newest run is lost, and that is on no record.
@@ -69,6 +72,7 @@ impl Checks {
             by_hand: vec![None; jobs],
             hurry: false,
             taken: BTreeMap::new(),
+            covered: vec![None; jobs],
             freed_at: vec![At::default(); jobs],
             lost_since: vec![None; jobs],
         }
@@ -99,6 +103,7 @@ impl Checks {
         for (job, newest) in self.newest.iter_mut().enumerate() {
             let row = store.rows.get(&job);
             *newest = row.map_or(0, |row| row.epoch);
+            self.covered[job] = row.map(|row| row.covered_until);
             self.deaths[job] = row.filter(|row| !row.continuous()).map_or(0, |row| row.deaths);
             self.due_from[job] = row.filter(|row| row.continuous()).and_then(|row| row.not_before);
         }

@@ -113,12 +113,21 @@ impl JobModel {
         }
     }
 
-    /// Makes the last of the jobs, in some runs, one that is hardly ever due: it runs because somebody asks.
-    pub(crate) fn seldom(jobs: &mut [JobModel], random: &mut Random) {
-        let Some(job) = jobs.last_mut().filter(|_| random.chance(300)) else { return };
-        for definition in [&mut job.definition, &mut job.deployed] {
-            if !definition.schedule.is_continuous() {
-                definition.schedule = Schedule::every(SignedDuration::from_hours(24));
+    /// Policies from a stream of their own, so that what is drawn from the other stays as it is: the last of the jobs is, in some runs, one
+    /// that is hardly ever due and runs because somebody asks; windows look back or are bounded; a process has a say in what it runs.
+    pub(crate) fn more_policies(jobs: &mut [JobModel], random: &mut Random) {
+        let seldom = random.chance(300);
+        let last = jobs.len() - 1;
+        for (number, job) in jobs.iter_mut().enumerate() {
+            let lookback = SignedDuration::from_secs(*random.pick(&[0, 0, 5, 40]));
+            let window_max = random.chance(250).then(|| SignedDuration::from_secs(*random.pick(&[60, 130])));
+            let conditional = random.chance(150);
+            for definition in [&mut job.definition, &mut job.deployed] {
+                (definition.lookback, definition.window_max, definition.conditional) =
+                    (lookback, window_max, conditional);
+                if seldom && number == last && !definition.schedule.is_continuous() {
+                    definition.schedule = Schedule::every(SignedDuration::from_hours(24));
+                }
             }
         }
     }

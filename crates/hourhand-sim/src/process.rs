@@ -42,6 +42,8 @@ pub(crate) struct Process {
     pub(crate) to_client: At,
     pub(crate) tickets: BTreeMap<u64, (At, usize)>,
     /// Ends that it said it could not record.
+    /// What its own conditions answered last, by job.
+    pub(crate) permits: BTreeMap<usize, bool>,
     pub(crate) unrecorded: BTreeSet<(usize, i64)>,
     /// For [`crate::bug::Bug::PingCountedFromAnswer`].
     pub(crate) last_proof: Option<Answer>,
@@ -94,6 +96,7 @@ impl Process {
             to_server: at,
             to_client: at,
             tickets: BTreeMap::new(),
+            permits: BTreeMap::new(),
             unrecorded: BTreeSet::new(),
             last_proof: None,
             sent: Vec::new(),

@@ -17,6 +17,7 @@ mod requests;
 mod runs;
 mod session;
 mod store;
+mod windows;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -177,6 +178,21 @@ pub(crate) enum Note {
         key: i64,
         from: i32,
     },
+    /// The window that a run begins with, but for one of a backfill.
+    WindowOpened {
+        job: usize,
+        from: Timestamp,
+        until: Timestamp,
+        began: Timestamp,
+    },
+    /// A success, or a checkpoint, has covered this span.
+    Covered {
+        job: usize,
+        from: Timestamp,
+        until: Timestamp,
+        /// What the row said before.
+        before: Timestamp,
+    },
     Taken {
         id: i64,
         again: Option<Timestamp>,
@@ -202,7 +218,6 @@ pub(crate) struct Server {
     /// The key of each job's group.
     pub(crate) groups: Vec<Option<i64>>,
     by_key: HashMap<i64, usize>,
-    pub(crate) lookbacks: Vec<SignedDuration>,
     /// Each job's definition in each version of the program.
     pub(crate) definitions: Vec<[Arc<Definition>; 2]>,
     /// No room for another lock.
@@ -218,7 +233,6 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn new(definitions: Vec<[Arc<Definition>; 2]>, bug: Option<Bug>) -> Server {
-        let jobs = definitions.len();
         let keys: Vec<i64> = definitions.iter().map(|[first, _]| first.key.0).collect();
         let groups = definitions.iter().map(|[first, _]| first.group.as_ref().map(|group| group.key.0)).collect();
         let by_key = keys.iter().enumerate().map(|(job, key)| (*key, job)).collect();
@@ -236,7 +250,6 @@ impl Server {
             groups,
             by_key,
             definitions,
-            lookbacks: vec![SignedDuration::ZERO; jobs],
             out_of_locks: false,
             notes: Vec::new(),
             bug,

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hourhand_core::protocol::{Answer, Event, Trouble};
+use hourhand_core::protocol::{Answer, Event, Slot, Trouble};
 
 use self::faults::Faults;
 use crate::Outcome;
@@ -100,6 +100,12 @@ pub(crate) enum Happening {
         process: usize,
         pid: i32,
         said: Event,
+    },
+    /// A process's own condition for running a job has been looked at.
+    ConditionAnswered {
+        process: usize,
+        slot: Slot,
+        holds: bool,
     },
     /// A body does something.
     Body {
@@ -224,8 +230,7 @@ impl World {
             JobModel::group(&mut jobs);
         }
         if plan.fleet.is_none() {
-            // From a stream of its own: the others stay as they were drawn.
-            JobModel::seldom(&mut jobs, &mut Random::new(!plan.seed));
+            JobModel::more_policies(&mut jobs, &mut Random::new(!plan.seed));
         }
         let versions = |job: &JobModel| [job.in_version(0).clone().into(), job.in_version(1).clone().into()];
         let server = Server::new(jobs.iter().map(versions).collect(), plan.bug);
@@ -318,6 +323,7 @@ impl World {
             | Happening::Answered { process, .. }
             | Happening::BoundPassed { process, .. }
             | Happening::ClosedSeen { process, .. }
+            | Happening::ConditionAnswered { process, .. }
             | Happening::Notified { process, .. } => Some(*process),
             Happening::Body { body, .. } => self.bodies.get(body).map(|body| body.process),
             _ => None,
@@ -347,6 +353,9 @@ impl World {
             Happening::CloseArrived { pid } => self.end_session(pid, Cause::Client),
             Happening::Silence { pid, cut } => self.silence(pid, cut),
             Happening::Notified { process, pid, said } => self.notified(process, pid, said),
+            Happening::ConditionAnswered { process, slot, holds } => {
+                self.feed(process, Event::ConditionAnswered { slot, holds });
+            }
             Happening::Body { body, step } => self.body_step(body, step),
             Happening::FenceArrived { tx } => self.fence_arrived(tx),
             Happening::CommitArrived { tx } => self.commit_arrived(tx),

@@ -253,7 +253,9 @@ impl Drive<'_> {
             }
             Action::StartBody { slot, occurrence, trigger, run } => {
                 if let Some(member) = self.roster.member(slot) {
-                    self.meter.starts((slot, member.name()), occurrence, &run, self.clock.now().mono);
+                    // The occurrence of a backfill's run has been over for long.
+                    let due = occurrence.filter(|_| trigger.is_by_schedule());
+                    self.meter.starts((slot, member.name()), due, &run, self.clock.now().mono);
                     self.bodies.start((slot, member), occurrence, trigger, run);
                 }
             }

@@ -84,7 +84,8 @@ pub(crate) struct Resume {
     #[arg(value_name = "NAME")]
     job: String,
 
-    /// Catch up what came due during the pause, as its policy says; otherwise it counts as handled.
+    /// Catch up what came due during the pause, as its policy says, and go on with retries that were left; otherwise both count as
+    /// handled.
     #[arg(long)]
     catch_up: bool,
 }
@@ -101,7 +102,11 @@ impl Resume {
         let resumed = with_operator(globals, async |operator| Ok(operator.resume(&self.job, self.catch_up).await?))?;
         let told = if resumed { "is resumed" } else { "was not paused" };
         Ok(output.either(&Resumed { job: &self.job, resumed }, |output| {
-            output.line(format_args!("{STRONG}{}{STRONG:#} {told}", inline(&self.job)))
+            output.line(format_args!("{STRONG}{}{STRONG:#} {told}", inline(&self.job)))?;
+            match resumed && !self.catch_up {
+                true => output.line("what came due until now, or was to be tried again, counts as handled"),
+                false => Ok(()),
+            }
         })?)
     }
 }

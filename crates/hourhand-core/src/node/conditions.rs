@@ -8,16 +8,34 @@
 
 use super::life::{Contention, Life, Permit, Wish};
 use super::{Node, Now};
+use crate::facts::Facts;
 use crate::protocol::{Action, Notice, Slot};
+use crate::request::Taken;
 
 impl Node {
-    pub(super) fn needs_permit(&self, slot: Slot, wish: Wish) -> bool {
+    fn needs_permit(&self, slot: Slot, wish: Wish) -> bool {
         let job = self.job(slot);
         let runs = matches!(wish, Wish::Occurrence(_) | Wish::FollowUp);
         runs && job.definition.conditional && job.permit != Permit::Given
     }
 
+    /// What may be done of a wish without asking: what a person wants is not asked about.
+    pub(super) fn permitted(&self, slot: Slot, wish: Wish, by_hand: bool, facts: &Facts) -> Option<Wish> {
+        let now = |taken: &Taken| taken.again.is_none();
+        match wish {
+            wish if !self.needs_permit(slot, wish) => Some(wish),
+            _ if by_hand => Some(Wish::ByHand),
+            _ => self.asked_for(slot, facts).filter(now).map(Wish::Requested),
+        }
+    }
+
+    /// A lock that was had for something else is let go meanwhile.
     pub(super) fn ask_condition(&mut self, slot: Slot) {
+        if self.job(slot).holds.lock
+            && let Some(facts) = &mut self.job_mut(slot).facts
+        {
+            facts.holder = None;
+        }
         let asking = std::mem::replace(&mut self.job_mut(slot).permit, Permit::Asking) == Permit::Asking;
         self.live(slot, Life::Resting);
         if !asking {

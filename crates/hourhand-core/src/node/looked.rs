@@ -204,13 +204,11 @@ impl Node {
             self.came_too_late(now.mono, slot);
         }
         match wish(decision, by_hand && !held, self.asked_for(slot, facts)) {
-            // What a person asks for is not asked about.
-            Ok(wish) if self.needs_permit(slot, wish) && by_hand && !held => {
-                self.live(slot, Life::Wanted(intent(Wish::ByHand, facts)));
-            }
-            Ok(wish) if self.needs_permit(slot, wish) => self.ask_condition(slot),
-            Ok(_) if held => self.contend(now, slot, facts),
-            Ok(wish) => self.live(slot, Life::Wanted(intent(wish, facts))),
+            Ok(wish) => match self.permitted(slot, wish, by_hand && !held, facts) {
+                None => self.ask_condition(slot),
+                Some(_) if held => self.contend(now, slot, facts),
+                Some(wish) => self.live(slot, Life::Wanted(intent(wish, facts))),
+            },
             Err(_) if self.waits_for_its_end(slot, facts) => self.contend(now, slot, facts),
             Err(wait) => self.wait(now, slot, wait),
         }
@@ -306,10 +304,15 @@ impl Node {
             return self.contend(now, slot, facts);
         }
         let wish = match wish(self.decide(now, slot, facts), by_hand, self.asked_for(slot, facts)) {
+            Ok(wish) => self.permitted(slot, wish, by_hand, facts).ok_or(None),
+            Err(wait) => Err(Some(wait)),
+        };
+        let wish = match wish {
             Ok(wish) => wish,
             // A run that ended without a word is put on record even if nothing is to be started.
             Err(_) if facts.open_run().is_some() && !self.shutting_down() => Wish::Record,
-            Err(wait) => return self.wait(now, slot, wait),
+            Err(Some(wait)) => return self.wait(now, slot, wait),
+            Err(None) => return self.ask_condition(slot),
         };
         let wanted = intent(wish, facts);
         let Life::Granted(grant) = &mut self.job_mut(slot).life else { return };

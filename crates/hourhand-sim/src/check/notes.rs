@@ -96,6 +96,8 @@ impl World {
             Note::NotifyFree { key, from } => self.notify(Event::Freed(key), from),
             Note::NotifyStart { key, from } => self.notify(Event::Began(key), from),
             Note::NotifyLook { key } => self.notify(Event::Changed(key), STRANGER_PID),
+            Note::WindowOpened { job, from, until, began } => self.check_window(job, (from, until), began),
+            Note::Covered { job, from, until, before } => self.has_covered(job, (from, until), before),
             Note::Taken { id, again } => self.check_taken(id, again),
         }
     }

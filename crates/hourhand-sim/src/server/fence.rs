@@ -85,6 +85,7 @@ impl Server {
     pub(crate) fn commit(&mut self, id: u64, at: At) -> bool {
         let Some(tx) = self.txs.get(&id).filter(|tx| tx.state == TxState::Fenced).cloned() else { return false };
         let done = !tx.completes || self.complete(&tx, at);
+        self.checkpoint(&tx);
         if done && tx.body.is_some() {
             let row_epoch = self.store.rows.get(&tx.job).map_or(0, |row| row.epoch);
             self.notes.push(Note::Committed { tx, row_epoch });
@@ -101,11 +102,11 @@ impl Server {
         if occurrence.is_some_and(|occurrence| self.store.has_succeeded(tx.job, occurrence)) {
             return false;
         }
+        self.cover(tx.job, None);
         let Some(row) = self.store.rows.get_mut(&tx.job) else { return false };
         row.ended_epoch = tx.epoch;
         row.last_outcome = Some("succeeded".to_owned());
         row.last_success_at = Some(now);
-        row.cover();
         if let Some(occurrence) = occurrence {
             row.handled_until = row.handled_until.max(occurrence);
             (row.open_for, row.attempts, row.deaths, row.not_before) = (None, 0, 0, None);

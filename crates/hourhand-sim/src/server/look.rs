@@ -55,7 +55,7 @@ impl Server {
             started_at: row.started_at,
             scheduled_for: row.scheduled_for,
             trigger: row.trigger,
-            window_behind: false,
+            window_behind: row.window_behind(),
             last_outcome: row.last_outcome.clone(),
             last_success_at: row.last_success_at,
             request: self.requested(job, now),

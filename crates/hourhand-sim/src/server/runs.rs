@@ -129,8 +129,7 @@ impl Server {
         let again = start.taken.and_then(|taken| taken.again);
         let (before, handled) = (row.epoch, start.occurrence.is_some_and(|occurrence| row.handled_until >= occurrence));
         let epoch = self.next_epoch(pid, job, now);
-        let (node, lookback) =
-            (self.backends.get(&pid).map(|backend| backend.application.clone()), self.lookbacks[job]);
+        let node = self.backends.get(&pid).map(|backend| backend.application.clone());
         let Some(row) = self.store.rows.get_mut(&job) else { return StartAnswer::NotStarted };
         row.begin_counters(start.occurrence, start.trigger);
         row.epoch = epoch;
@@ -138,17 +137,9 @@ impl Server {
         (row.node, row.pid, row.started_at) = (node, Some(pid), Some(now));
         (row.scheduled_for, row.trigger) =
             (start.occurrence.or(again.map(|again| again.occurrence)), Some(start.trigger));
-        row.window_from = again.map_or(row.covered_until - lookback, |again| again.occurrence);
-        let ends = again.and_then(|again| again.window_end).map_or(now, |end| end.min(now));
-        row.window_until = row.window_from.max(ends);
-        let run = Started {
-            epoch,
-            attempt: row.attempt,
-            takeover: row.takeover,
-            window_from: row.window_from,
-            window_until: row.window_until,
-            started_at: now,
-        };
+        let (attempt, takeover) = (row.attempt, row.takeover);
+        let (window_from, window_until) = self.open_window(job, start, now);
+        let run = Started { epoch, attempt, takeover, window_from, window_until, started_at: now };
         if let Some(lease) = self.store.leases.get_mut(&job).filter(|lease| Some(lease.token) == token) {
             lease.epoch = Some(epoch);
         }
@@ -239,18 +230,21 @@ impl Server {
 
     fn end_one(&mut self, job: usize, end: &End, at: At) -> EndAnswer {
         let now = self.now(at);
+        let succeeded = end.verdict.outcome == Outcome::Succeeded;
+        if succeeded {
+            self.cover(job, None);
+        } else if self.bug == Some(Bug::FailureCovers) {
+            self.cover(job, None);
+            self.notes.pop();
+        }
         let Some(row) = self.store.rows.get_mut(&job) else { return EndAnswer::Superseded };
         let (verdict, before, scheduled) = (&end.verdict, row.clone(), row.scheduled());
         let completed = row.ended_epoch == end.epoch;
         let handled = verdict.handled || completed;
-        let succeeded = verdict.outcome == Outcome::Succeeded;
         row.ended_epoch = end.epoch;
         if !completed {
             row.last_outcome = Some(verdict.outcome.as_str().to_owned());
             row.last_success_at = if succeeded { Some(now) } else { row.last_success_at };
-        }
-        if succeeded {
-            row.cover();
         }
         let due_from = row.continuous().then(|| now + verdict.backoff);
         if due_from.is_some() {

@@ -74,7 +74,8 @@ impl Row {
 
     /// The newest start is for an occurrence: by schedule, catch-up or retry.
     pub(crate) fn scheduled(&self) -> bool {
-        matches!(self.trigger, Some(Trigger::Schedule | Trigger::CatchUp | Trigger::Retry))
+        let by_schedule = matches!(self.trigger, Some(Trigger::Schedule | Trigger::CatchUp | Trigger::Retry));
+        by_schedule && self.scheduled_for.is_some()
     }
 
     /// Its newest start is of a continuous job.
@@ -105,13 +106,6 @@ impl Row {
     /// Ends in a row that came too soon, of a continuous job.
     pub(crate) fn count_soon(&mut self, anew: bool, counts: bool) {
         self.attempts = if anew { 0 } else { self.attempts + u32::from(counts) };
-    }
-
-    /// A success moves the window's start, if no gap lies between.
-    pub(crate) fn cover(&mut self) {
-        if self.window_from <= self.covered_until {
-            self.covered_until = self.covered_until.max(self.window_until);
-        }
     }
 }
 

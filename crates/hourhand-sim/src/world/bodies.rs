@@ -34,6 +34,10 @@ impl World {
         };
         self.report.runs += 1;
         self.count_lateness(job, &run);
+        let may = !self.jobs[job].definition.conditional || self.processes[process].permits.get(&job) == Some(&true);
+        self.checks.require(may || !trigger.is_by_schedule(), self.now, || {
+            format!("only_if: process {process} runs job {job}, which its own condition forbids")
+        });
         let id = self.new_body(body);
         self.body_began(id);
         if let Some(wait) = nature.dies_after {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hourhand_core::job::Definition;
-use hourhand_core::protocol::{Action, Event, Notice, Question, TriggerAnswer};
+use hourhand_core::protocol::{Action, Event, Notice, Question, Slot, TriggerAnswer};
 
 use super::{Happening, World};
 use crate::bug::Bug;
@@ -83,8 +83,9 @@ impl World {
             }
             Action::AbortBody { slot, epoch } => self.abort_body(process, (slot, epoch)),
             Action::AnswerTrigger(ticket, answer) => self.ticket_answered(process, ticket.0, &answer),
-            // None of the model's jobs has a hook or a condition.
-            Action::AskCondition(_) | Action::Tell(..) => {}
+            Action::AskCondition(slot) => self.ask_condition(process, slot),
+            // None of the model's jobs has a hook.
+            Action::Tell(..) => {}
             Action::AnswerAdded(..) | Action::AnswerRemoved(..) | Action::Release(_) => {}
             Action::AnswerOrder(ticket, _) => drop(self.processes[process].tickets.remove(&ticket.0)),
             Action::AnswerStatus(ticket, answer) => {
@@ -95,6 +96,16 @@ impl World {
             Action::Say(notice) => self.said(process, &notice),
             Action::Finish => self.process_ends(process),
         }
+    }
+
+    /// Whether the process may run the job now: in quiet times every one may.
+    fn ask_condition(&mut self, process: usize, slot: Slot) {
+        let holds = self.quiet || self.random.chance(600);
+        let job = self.processes[process].jobs[slot.0];
+        self.processes[process].permits.insert(job, holds);
+        let holds = holds || self.plan.bug == Some(Bug::ConditionIgnored);
+        let wait = self.random.millis(0, 50);
+        self.after(wait, Happening::ConditionAnswered { process, slot, holds });
     }
 
     fn ticket_answered(&mut self, process: usize, ticket: u64, answer: &TriggerAnswer) {

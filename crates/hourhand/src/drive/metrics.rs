@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | `hourhand_runs_total` | job, outcome | runs of this node whose end is durable |
 //! | `hourhand_run_duration_seconds` | job | from their start to their durable end |
-//! | `hourhand_run_lateness_seconds` | job | from the occurrence to the start of its run, by the server's clock |
+//! | `hourhand_run_lateness_seconds` | job | from the occurrence to the start of its run, by the server's clock; not of backfills |
 //! | `hourhand_takeovers_total` | job | runs that began in the place of one that had died |
 //! | `hourhand_skipped_total` | job | occurrences passed over |
 //! | `hourhand_locks_lost_total` | job | runs that were stopped because their lock was lost |

@@ -44,6 +44,9 @@ impl Operator {
 
     /// Resumes a paused job: with its next occurrence, or with `catch_up` as if it had been missed. False: it was not paused.
     ///
+    /// Without `catch_up` all that lies before counts as handled: what came due during the pause, and what an occurrence from before it
+    /// had left of its retries.
+    ///
     /// # Errors
     ///
     /// As [`Operator::status`].
