@@ -89,6 +89,9 @@ impl Command {
     /// It came to nothing: the refusal has the exit status.
     pub(crate) fn run(self, globals: &Globals, output: &Output) -> Result<ExitCode, Refusal> {
         let done = |()| ExitCode::SUCCESS;
+        if let Some(instead) = self.without_json().filter(|_| globals.json) {
+            return Err(Refusal::wrong(format!("--json: this command has no answer of its own: {instead}")));
+        }
         match self {
             Command::Up(up) => up.run(globals),
             Command::Status(status) => status.run(globals, output).map(done),
@@ -110,6 +113,17 @@ impl Command {
             Command::Migrate(migrate) => migrate.run(globals, output).map(done),
             Command::Completions(completions) => completions.run().map(done),
             Command::Man(man) => man.run().map(done),
+        }
+    }
+
+    /// What to turn to for JSON, of commands whose standard output is not an answer.
+    fn without_json(&self) -> Option<&'static str> {
+        match self {
+            Command::Up(_) => Some("what it says on the way is JSON with --log-format json"),
+            Command::Exec(_) => Some("standard output is the command's; hourhand history --json has the run"),
+            Command::Dashboard(_) => Some("what it serves at /api is JSON"),
+            Command::Completions(_) | Command::Man(_) => Some("it writes files for shells and readers"),
+            _ => None,
         }
     }
 

@@ -19,7 +19,7 @@ use self::body::Wrapped;
 use crate::globals::Globals;
 use crate::length;
 use crate::output::Output;
-use crate::output::when::near_and_civil;
+use crate::output::when::civil_and_near;
 use crate::refusal::Refusal;
 use crate::runtime::block_on;
 use hourhand_core::plain::inline;
@@ -96,14 +96,22 @@ pub(crate) struct Exec {
     command: Vec<OsString>,
 }
 
-/// A schedule as one word of the command line: its first word alone is what a shell makes of one without quotes.
-fn one_word(text: &str) -> Result<String, String> {
-    let torn = !text.contains(' ') && Schedule::parse(text, "UTC").is_err();
-    if torn {
-        Err("it is no schedule: quote it as one word, such as \"30 2 * * *\" or \"every 90s\"".to_owned())
-    } else {
-        Ok(text.to_owned())
-    }
+const ONE_WORD: &str = "--if-due: a schedule is one word: quote it, such as \"30 2 * * *\" or \"every 90s\"";
+
+/// The first word alone is what a shell makes of a schedule without quotes.
+fn is_torn(text: &str) -> bool {
+    !text.contains(' ') && Schedule::parse(text, "UTC").is_err()
+}
+
+fn one_word(text: &str) -> Result<String, &'static str> {
+    if is_torn(text) { Err("it is no schedule") } else { Ok(text.to_owned()) }
+}
+
+/// What may be the matter with a command line that is refused because of words after the schedule.
+pub(crate) fn hint(words: &[Option<String>]) -> Option<&'static str> {
+    let words = words.iter().map(|word| word.as_deref().unwrap_or_default());
+    let mut ours = words.take_while(|word| *word != "--").skip_while(|word| *word != "--if-due").skip(1);
+    ours.next().filter(|schedule| is_torn(schedule)).map(|_| ONE_WORD)
 }
 
 fn refused(error: hourhand::Error) -> Refusal {
@@ -111,6 +119,10 @@ fn refused(error: hourhand::Error) -> Refusal {
         return Refusal::wrong(format!(
             "{error}\nmake the schema with `hourhand migrate` or `exec --migrate`; `exec --no-history` needs none"
         ));
+    }
+    if error.is_forbidden() {
+        let text = format!("{error}\n`hourhand migrate --print --grant-to ROLE` prints what a role needs to run jobs");
+        return Refusal::failed(text);
     }
     error.into()
 }
@@ -200,7 +212,7 @@ impl Exec {
             }
             Once::AlreadyRunning { node, since, .. } => {
                 let by = node.as_ref().map(|node| format!(" on {}", inline(node))).unwrap_or_default();
-                let since = since.map(|since| format!(" since {}", near_and_civil(since, now))).unwrap_or_default();
+                let since = since.map(|since| format!(" since {}", civil_and_near(since, now))).unwrap_or_default();
                 say(format!("{name} runs already{by}{since}: not run"));
                 i32::from(self.conflict_exit_code)
             }
@@ -209,7 +221,7 @@ impl Exec {
                 i32::from(self.conflict_exit_code)
             }
             Once::NotDue { next } => {
-                let next = next.map(|next| format!(", next {}", near_and_civil(next, now))).unwrap_or_default();
+                let next = next.map(|next| format!(", next {}", civil_and_near(next, now))).unwrap_or_default();
                 say(format!("{name} is not due{next}: not run"));
                 0
             }

@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return refusal::command_line(&error),
+        Err(error) => return refusal::command_line(&error, exec::hint(&secret::words())),
     };
     cli.globals.color.write_global();
     logging::start(&cli.globals, cli.command.level(), cli.command.log_format());

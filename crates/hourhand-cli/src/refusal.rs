@@ -45,7 +45,7 @@ impl Refusal {
     pub(crate) fn say(&self) -> ExitCode {
         if !self.text.is_empty() {
             let red = anstyle::AnsiColor::Red.on_default().bold();
-            let text = secret::without_passwords(&self.text, std::env::args());
+            let text = secret::without_passwords(&self.text, secret::words().into_iter().flatten());
             eprintln!("{red}error:{red:#} {}", block(&text));
         }
         ExitCode::from(self.code)
@@ -82,17 +82,18 @@ impl From<std::io::Error> for Refusal {
 }
 
 /// What clap has to say: help to standard output, a complaint to standard error, and never a password in it.
-pub(crate) fn command_line(error: &clap::Error) -> ExitCode {
+pub(crate) fn command_line(error: &clap::Error, hint: Option<&str>) -> ExitCode {
     let rendered = error.render();
     let text = if error.use_stderr() {
         // It repeats what was typed: without colours it can be told from what would steer the terminal.
         let red = anstyle::AnsiColor::Red.on_default().bold();
         let plain = rendered.to_string();
-        block(&plain).replacen("error:", &format!("{red}error:{red:#}"), 1)
+        let hint = hint.map(|hint| format!("\n{hint}\n")).unwrap_or_default();
+        block(&plain).replacen("error:", &format!("{red}error:{red:#}"), 1) + &hint
     } else {
         rendered.ansi().to_string()
     };
-    let text = secret::without_passwords(&text, std::env::args());
+    let text = secret::without_passwords(&text, secret::words().into_iter().flatten());
     // Nobody may be listening any more; the status says it all the same.
     let _ =
         if error.use_stderr() { write!(anstream::stderr(), "{text}") } else { write!(anstream::stdout(), "{text}") };

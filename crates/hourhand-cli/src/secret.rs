@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use crate::refusal::Refusal;
 
 /// The options whose values are connection strings.
+#[cfg(any(target_os = "linux", test))]
 const OPTIONS: [&str; 2] = ["--database", "--session-url"];
 
 /// A connection string, or `file:PATH` of one. `Debug` shows nothing of it.
@@ -60,12 +61,7 @@ impl Secret {
     }
 }
 
-/// Whether a word holds a password, as far as one can see from outside.
-fn has_password(word: &str) -> bool {
-    password(word).is_some()
-}
-
-/// The password in a word: between the first `:` and the last `@` of a URL's authority, or after `password=`.
+/// The password in a word, as far as one can see from outside: between the first `:` and the last `@` of a URL's authority, or after `password=`.
 fn password(word: &str) -> Option<&str> {
     if let Some((_, rest)) = word.split_once("://") {
         let authority = &rest[..rest.rfind('@').unwrap_or(0)];
@@ -88,18 +84,24 @@ pub(crate) fn without_passwords(message: &str, words: impl Iterator<Item = Strin
     })
 }
 
+/// The words of the command line; none for one that is no UTF-8, and so no connection string.
+pub(crate) fn words() -> Vec<Option<String>> {
+    std::env::args_os().map(|word| word.into_string().ok()).collect()
+}
+
 /// Where in the arguments connection strings with a password stand: index of the word, and where in it the value begins.
-fn places(words: &[String]) -> Vec<(usize, usize)> {
+#[cfg(any(target_os = "linux", test))]
+fn places(words: &[Option<String>]) -> Vec<(usize, usize)> {
     let mut places = Vec::new();
-    let ours = words.iter().take_while(|word| *word != "--").enumerate().skip(1);
-    for (at, word) in ours {
+    let ours = words.iter().map(|word| word.as_deref().unwrap_or_default()).enumerate();
+    for (at, word) in ours.take_while(|(_, word)| *word != "--").skip(1) {
         let joined = OPTIONS.iter().find(|option| word.starts_with(&format!("{option}=")));
         let start = match joined {
             Some(option) => option.len() + 1,
-            None if OPTIONS.contains(&words[at - 1].as_str()) => 0,
+            None if words[at - 1].as_deref().is_some_and(|before| OPTIONS.contains(&before)) => 0,
             None => continue,
         };
-        if has_password(&word[start..]) {
+        if password(&word[start..]).is_some() {
             places.push((at, start));
         }
     }
@@ -112,20 +114,18 @@ fn places(words: &[String]) -> Vec<(usize, usize)> {
 pub(crate) fn leave_the_process_list() {
     use std::os::unix::process::CommandExt as _;
 
-    let Ok(mut words) = std::env::args_os().map(std::ffi::OsString::into_string).collect::<Result<Vec<String>, _>>()
-    else {
-        return;
-    };
-    let places = places(&words);
+    let (texts, mut words) = (words(), std::env::args_os().collect::<Vec<_>>());
+    let places = places(&texts);
     let Ok(program) = std::env::current_exe() else { return };
     let mut kept = Vec::new();
     for (at, start) in &places {
-        let Some(end) = piped(&words[*at][*start..]) else { return };
-        words[*at].replace_range(*start.., &format!("file:/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&end)));
+        let text = texts[*at].as_deref().unwrap_or_default();
+        let Some(end) = piped(&text[*start..]) else { return };
+        words[*at] = format!("{}file:/dev/fd/{}", &text[..*start], std::os::fd::AsRawFd::as_raw_fd(&end)).into();
         kept.push(end);
     }
-    if !places.is_empty() {
-        let error = std::process::Command::new(program).arg0(&words[0]).args(&words[1..]).exec();
+    if let (Some((name, rest)), false) = (words.split_first(), places.is_empty()) {
+        let error = std::process::Command::new(program).arg0(name).args(rest).exec();
         // The pipes go with `kept`, and the arguments are read as they were.
         tracing::debug!(%error, "the password stays in the process list");
     }
@@ -172,8 +172,10 @@ mod tests {
     fn strings_are_found_as_one_word_or_two_and_a_wrapped_commands_own_are_left_alone() {
         let line =
             "hourhand --database postgres://a:b@c/d status --session-url=postgres://a:b@e/f -- x --database p://a:b@c";
-        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let mut words: Vec<Option<String>> = line.split(' ').map(|word| Some(word.to_owned())).collect();
         assert_eq!(places(&words), [(2, 0), (4, "--session-url=".len())]);
+        words.insert(3, None);
+        assert_eq!(places(&words), [(2, 0), (5, "--session-url=".len())], "a word that is no UTF-8 hides no other");
     }
 
     #[test]

@@ -63,6 +63,9 @@ pub(crate) fn run(orders: &Orders) -> Result<ExitCode, Refusal> {
 }
 
 async fn until_told_to_stop(orders: &Orders, config: Config, settings: Settings) -> Result<ExitCode, Refusal> {
+    if let Some(lacks) = crate::guardian::LACKS {
+        tracing::warn!("{lacks}");
+    }
     let stopping = CancellationToken::new();
     let mut signals = Signals::listen(stopping.clone())
         .map_err(|error| Refusal::failed(format!("could not listen for signals: {error}")))?;

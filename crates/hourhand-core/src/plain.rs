@@ -29,6 +29,22 @@ pub fn inline(text: &str) -> Cow<'_, str> {
     escaped(text, |_| true)
 }
 
+/// A name as one word of a shell's line, for a command that somebody is told to type.
+///
+/// ```
+/// assert_eq!(hourhand_core::plain::argument("it's due"), r"'it'\''s due'");
+/// assert_eq!(hourhand_core::plain::argument("order-sync"), "order-sync");
+/// ```
+#[must_use]
+pub fn argument(name: &str) -> Cow<'_, str> {
+    let plain = |sign: char| sign.is_alphanumeric() || "-._/:@+,".contains(sign);
+    if !name.is_empty() && name.chars().all(plain) && !name.starts_with('-') {
+        Cow::Borrowed(name)
+    } else {
+        Cow::Owned(format!("'{}'", name.replace('\'', r"'\''")))
+    }
+}
+
 /// For a text of several lines: lines and tabs stay.
 #[must_use]
 pub fn block(text: &str) -> Cow<'_, str> {

@@ -306,7 +306,9 @@ impl SchedulerBuilder {
     /// Everything that can be checked without asking anybody.
     fn check(self) -> Result<Checked, Error> {
         let mut complaints = self.complaints;
-        complaints.extend(Spans::of(self.ttl).check_order(self.ttl).err());
+        if complaints.iter().all(|complaint| !complaint.starts_with("ttl:")) {
+            complaints.extend(Spans::of(self.ttl).check_order(self.ttl).err());
+        }
         let url = self.session_url.as_ref().unwrap_or(&self.database_url);
         if url.trim().is_empty() {
             complaints.push("database: the connection string is empty; enabled(false) is the switch".to_owned());

@@ -327,7 +327,7 @@ impl Job {
         complaints.extend(self.schedule.complaints().map(|error| format!("schedule: {error}")));
         if self.schedule.is_continuous() {
             complaints.extend(self.policies.of_occurrences().map(|policy| {
-                format!("{policy}: a continuous job has no occurrences, and its run no end in time: leave it out")
+                format!("{policy}: a continuous job has no occurrences, and its run no length: leave it out")
             }));
         }
         let lookback = self.policies.lookback.unwrap_or(SignedDuration::ZERO);

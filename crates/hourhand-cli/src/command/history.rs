@@ -60,7 +60,13 @@ impl History {
         let now = Timestamp::now();
         if self.audit {
             let acts = with_operator(globals, async |operator| self.acts(operator).await)?;
-            return Ok(output.either(&acts, |output| output.table(&audit(&acts, now)))?);
+            return Ok(output.either(&acts, |output| match acts.as_slice() {
+                [] => {
+                    output.remark("nobody has done anything by hand");
+                    Ok(())
+                }
+                acts => output.table(&audit(acts, now)),
+            })?);
         }
         let since = self.since.as_deref().map(|since| read(since, &here(), now)).transpose();
         let since = since.map_err(|error| Refusal::wrong(format!("--since: {error}")))?;

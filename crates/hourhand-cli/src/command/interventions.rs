@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::globals::Globals;
 use crate::operator::with_operator;
-use crate::output::when::{here, length_in_words, near_and_civil, read, rfc3339};
+use crate::output::when::{civil_and_near, here, length_in_words, near_and_civil, read, rfc3339};
 use crate::output::{GOOD, ODD, Output, STRONG};
 use crate::refusal::Refusal;
 use hourhand_core::plain::inline;
@@ -126,9 +126,12 @@ impl Evict {
                 })?)
             }
             Eviction::Leased { holder, until } => {
-                let end = until.map_or_else(|| "soon".to_owned(), |until| near_and_civil(until, Timestamp::now()));
+                let end = until.map_or_else(
+                    || "a moment not known here".to_owned(),
+                    |until| civil_and_near(until, Timestamp::now()),
+                );
                 Err(Refusal::failed(format!(
-                    "{job} runs under a lease of {holder}, which no session holds: unless it is renewed it runs out {end}"
+                    "{job} runs under a lease of {holder}, which no session holds: unless it is renewed it runs out at {end}"
                 )))
             }
             // The library may learn of more.

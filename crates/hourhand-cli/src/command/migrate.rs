@@ -48,6 +48,16 @@ struct Migrated<'a> {
     sql: Option<&'a str>,
 }
 
+fn refused(error: hourhand::Error) -> Refusal {
+    if error.is_forbidden() {
+        let text = format!(
+            "{error}\nit takes a role that may create the schema, or owns it; `hourhand migrate --print` prints the SQL for somebody who may"
+        );
+        return Refusal::failed(text);
+    }
+    error.into()
+}
+
 impl Migrate {
     pub(crate) fn run(&self, globals: &Globals, output: &Output) -> Result<(), Refusal> {
         let schema = globals.schema();
@@ -57,7 +67,8 @@ impl Migrate {
             return Ok(output.either(&shown, |_| std::io::stdout().write_all(sql.as_bytes()))?);
         }
         let url = globals.database_url()?;
-        let hourhand::Migrated { from, to, .. } = block_on(async { Ok(hourhand::migrate(&url, schema).await?) })?;
+        let hourhand::Migrated { from, to, .. } =
+            block_on(async { hourhand::migrate(&url, schema).await.map_err(refused) })?;
         let done = match from {
             0 => format!("{GOOD}made{GOOD:#} schema {schema}, version {to}"),
             _ if from < to => format!("{GOOD}upgraded{GOOD:#} schema {schema} from version {from} to {to}"),

@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::globals::Globals;
 use crate::operator::with_operator;
-use crate::output::when::{here, near_and_civil, read, rfc3339};
+use crate::output::when::{civil_and_near, here, read, rfc3339};
 use crate::output::{Output, STRONG};
 use crate::refusal::Refusal;
-use hourhand_core::plain::inline;
+use hourhand_core::plain::{argument, inline};
 
 const PAUSE_EXAMPLES: &str = "\
 Examples:
@@ -58,11 +58,13 @@ impl Pause {
         let epoch = with_operator(globals, async |operator| Ok(operator.pause(&self.job, until, reason).await?))?;
         let shown = Paused { job: &self.job, until: until.map(rfc3339), running_epoch: epoch };
         Ok(output.either(&shown, |output| {
-            let end = until.map_or_else(|| "somebody resumes it".to_owned(), |until| near_and_civil(until, now));
+            let end = until.map_or_else(|| "somebody resumes it".to_owned(), |until| civil_and_near(until, now));
             output.line(format_args!("{STRONG}{}{STRONG:#} is paused until {end}", inline(&self.job)))?;
             match epoch {
-                Some(epoch) => output
-                    .line(format_args!("its run {epoch} goes on; to stop it: hourhand cancel {}", inline(&self.job))),
+                Some(epoch) => output.line(format_args!(
+                    "its run {epoch} goes on; to stop it: hourhand cancel {}",
+                    inline(&argument(&self.job))
+                )),
                 None => Ok(()),
             }
         })?)

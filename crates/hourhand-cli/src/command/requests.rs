@@ -12,10 +12,10 @@ use super::status::word_of_outcome;
 use crate::globals::Globals;
 use crate::length;
 use crate::operator::with_operator;
-use crate::output::when::{civil, here, near_and_civil, read, rfc3339};
+use crate::output::when::{civil, civil_and_near, here, read, rfc3339};
 use crate::output::{BAD, GOOD, ODD, Output, STRONG};
 use crate::refusal::Refusal;
-use hourhand_core::plain::{block, inline};
+use hourhand_core::plain::{argument, block, inline};
 
 const TRIGGER_EXAMPLES: &str = "\
 Examples:
@@ -94,19 +94,20 @@ impl Trigger {
 }
 
 fn told(job: &str, asked: &Asked) -> String {
-    let (job, now) = (format!("{STRONG}{}{STRONG:#}", inline(job)), Timestamp::now());
+    let (word, now) = (inline(&argument(job)).into_owned(), Timestamp::now());
+    let job = format!("{STRONG}{}{STRONG:#}", inline(job));
     let place = |node: &Option<String>| node.as_deref().map(|node| format!(" on {}", inline(node))).unwrap_or_default();
     match asked {
         Asked::Started { epoch, node } => format!("{job}: {GOOD}started{GOOD:#}{}, run {epoch}", place(node)),
         Asked::AlreadyRunning { node, since, .. } => {
-            let since = since.map(|since| format!(" since {}", near_and_civil(since, now))).unwrap_or_default();
+            let since = since.map(|since| format!(" since {}", civil_and_near(since, now))).unwrap_or_default();
             format!("{job}: already running{}{since}", place(node))
         }
-        Asked::Paused => format!("{job}: {ODD}paused{ODD:#}: hourhand resume {job} first"),
+        Asked::Paused => format!("{job}: {ODD}paused{ODD:#}: hourhand resume {word} first"),
         Asked::Requested { by, expires_at, .. } => {
-            let by = by.map(|by| format!(" at the latest {}", near_and_civil(by, now))).unwrap_or_default();
-            let end = near_and_civil(*expires_at, now);
-            format!("{job}: requested: nobody is connected, the next visit takes it{by}; void {end}")
+            let by = by.map(|by| format!(" at {} at the latest", civil_and_near(by, now))).unwrap_or_default();
+            let end = civil_and_near(*expires_at, now);
+            format!("{job}: requested: nobody is connected, the next visit takes it{by}; void from {end} on")
         }
         Asked::Nobody => {
             format!(
@@ -177,7 +178,8 @@ impl Backfill {
                     civil(until, &here())
                 )),
                 _ => output.line(format_args!(
-                    "{job}: an earlier backfill is not done yet: wait for it, or hourhand cancel {job}"
+                    "{job}: an earlier backfill is not done yet: wait for it, or hourhand cancel {}",
+                    inline(&argument(&self.job))
                 )),
             }
         })?;

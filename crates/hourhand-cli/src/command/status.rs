@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::globals::Globals;
 use crate::operator::with_operator;
-use crate::output::when::{length_in_words, near_and_civil, relative};
+use crate::output::when::{civil_and_near, length_in_words, near_and_civil, relative};
 use crate::output::{BAD, Cell, FAINT, GOOD, ODD, Output, STRONG, Table};
 use crate::refusal::Refusal;
 use hourhand_core::plain::inline;
@@ -70,7 +70,7 @@ fn state(job: &JobStatus, now: Timestamp) -> Cell {
         return Cell::styled(format!("running{place}{since}"), GOOD);
     }
     if let Some(paused) = &job.paused {
-        let until = paused.until.map(|until| format!(" until {}", near_and_civil(until, now))).unwrap_or_default();
+        let until = paused.until.map(|until| format!(" until {}", civil_and_near(until, now))).unwrap_or_default();
         let reason = paused.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
         let actor = paused.actor.as_deref().map(|actor| format!(" ({actor})")).unwrap_or_default();
         return Cell::styled(format!("paused{until}{reason}{actor}"), ODD);

@@ -239,7 +239,12 @@ impl<'a> Section<'a> {
             }
             let right = match crate::near::nearest(name, asked.iter().copied()) {
                 Some(near) => near.to_owned(),
-                None => format!("one of {}", asked.join(", ")),
+                None => {
+                    let mut known = asked.clone();
+                    known.sort_unstable();
+                    known.dedup();
+                    format!("one of {}", known.join(", "))
+                }
             };
             self.complain(key.span(), format_args!("there is no key {name:?} here"), Some(&right));
         }

@@ -2,6 +2,9 @@
 
 use rustix::process::Signal;
 
+/// Whether who descends from whom can be seen here: elsewhere than on Linux nobody is.
+pub(crate) const IS_SEEN: bool = cfg!(target_os = "linux");
+
 /// A process as it was when it was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Process {

@@ -137,6 +137,10 @@ impl Guard {
             let _ = kill_process_group(self.command, Signal::CONT);
             return;
         }
+        if !family::IS_SEEN && !self.ended {
+            let _ = kill_process(self.command, Signal::TERM);
+            let _ = kill_process(self.command, Signal::CONT);
+        }
         let group = self.brief.terminal.unwrap_or(group);
         for process in family::descendants(own_pid()).iter().filter(|process| self.ended || process.group == group) {
             family::signal(process, Signal::TERM);

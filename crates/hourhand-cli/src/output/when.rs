@@ -55,6 +55,15 @@ pub(crate) fn near_and_civil(at: Timestamp, now: Timestamp) -> String {
     format!("{} ({civil})", relative(at, now))
 }
 
+/// The same the other way round, for a sentence that names the instant: `until 14:57 KST (in 3 min)`.
+pub(crate) fn civil_and_near(at: Timestamp, now: Timestamp) -> String {
+    let there = near_and_civil(at, now);
+    match there.strip_suffix(')').and_then(|there| there.split_once(" (")) {
+        Some((near, civil)) => format!("{civil} ({near})"),
+        None => there,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -53,6 +53,8 @@ async fn evict_ends_a_session_that_holds_the_lock_for_nothing() {
     assert_eq!((&said["holder"]["pid"], &said["holder"]["epoch"]), (&json!(pid), &Value::Null));
     let fields: Vec<&String> = said["holder"].as_object().unwrap().keys().collect();
     assert_eq!(fields, ["application", "client", "epoch", "pid", "role", "silent_seconds"]);
+    let fields: Vec<&String> = said["holder"].as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["application", "client", "epoch", "pid", "role", "silent_seconds"]);
     is_gone(&world, pid).await;
     assert_eq!(world.json(&["history", "--audit"]).await[0]["action"], json!("evict"));
 }

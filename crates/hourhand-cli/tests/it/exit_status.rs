@@ -18,6 +18,46 @@ fn a_wrong_command_line_is_2() {
 }
 
 #[test]
+fn a_length_without_a_unit_a_schedule_without_quotes_and_a_word_that_is_no_text_are_2() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let exec = |options: &[&str]| {
+        say(&[&["exec", "job"], options, &["--database", "postgres://db/app", "--", "true"]].concat())
+    };
+    for option in ["--timeout", "--wait", "--stop-grace", "--lookback", "--ttl"] {
+        exec(&[option, "5"]).refused(2, "it has no unit: a number with a unit: \"30s\"");
+    }
+    say(&["trigger", "job", "--expires", "5"]).refused(2, "it has no unit");
+    say(&["locks", "--watch", "--every", "5"]).refused(2, "it has no unit");
+    for words in ["every 90s", "30 2 * * *", "99"] {
+        let said = exec(&[&["--if-due"], words.split(' ').collect::<Vec<_>>().as_slice()].concat());
+        said.refused(2, "a schedule is one word: quote it");
+    }
+    exec(&["--if-due", "continuous"]).refused(2, "--if-due: `continuous` has no occurrences that could be due");
+    exec(&["--ttl", "0s"]).refused(2, "ttl: 0");
+    assert_eq!(exec(&["--ttl", "0s"]).err.lines().count(), 1, "said once");
+    say(&["next", "30", "2", "README.md", "src", "*"]).refused(2, "quote the schedule as one word");
+    assert_eq!(say(&["next", "every", "90s", "-n", "0"]).out, "every 90 seconds\n");
+    let no_text = std::ffi::OsStr::from_bytes(b"\xff");
+    run(&mut hourhand([std::ffi::OsStr::new("key"), no_text])).refused(2, "invalid UTF-8");
+    let url = std::ffi::OsStr::new("postgres://ann:s3cret-of-ann@127.0.0.1:1/app");
+    let words = ["exec", "job", "--database"].map(std::ffi::OsStr::new);
+    let said = run(hourhand(words).args([url, std::ffi::OsStr::new("--"), no_text]));
+    said.refused(69, "127.0.0.1:1");
+}
+
+#[test]
+fn json_of_what_has_no_answer_is_refused_with_where_it_is_to_be_had() {
+    for (words, naming) in [
+        (&["up"][..], "--log-format json"),
+        (&["exec", "job", "--", "true"], "hourhand history --json"),
+        (&["dashboard"], "/api"),
+        (&["completions", "bash"], "shells"),
+    ] {
+        run(hourhand(["--json"]).args(words)).refused(2, naming);
+    }
+}
+
+#[test]
 fn everything_that_is_wrong_with_several_names_is_said_at_once() {
     let said = say(&["key", "", "order-sync", "hourhand"]);
     said.refused(2, "the name is empty");

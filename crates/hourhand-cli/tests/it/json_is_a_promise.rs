@@ -37,6 +37,15 @@ fn next_of_what_has_no_occurrences_is_empty() {
 }
 
 #[test]
+fn migrate_printed() {
+    let said = say(&["migrate", "--print", "--json"]).json();
+    let fields: Vec<&String> = said.as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["schema", "sql"]);
+    assert_eq!(said["schema"], json!("hourhand"));
+    assert_eq!(said["sql"].as_str().unwrap(), say(&["migrate", "--print"]).out);
+}
+
+#[test]
 fn people_are_told_the_zone_the_distance_and_the_notes() {
     let said = say(&["next", "*/40 * * * *", "--time-zone", "Asia/Seoul", "-n", "1"]);
     assert!(said.out.starts_with("at minutes 0 and 40 of every hour in Asia/Seoul\n  "), "{said:?}");

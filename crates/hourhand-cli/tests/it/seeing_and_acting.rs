@@ -86,6 +86,44 @@ async fn history_tells_of_every_end_what_a_script_may_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_passed_over_has_a_reason_and_a_count_and_no_epoch() {
+    let world = World::new().await;
+    world.node().await.shutdown().await;
+    let skip = "insert into hourhand.history (job, outcome, reason, count, scheduled_for, ended_at) \
+                values ('order-sync', 'skipped', 'overlap', 3, now(), now())";
+    world.eye.batch_execute(skip).await.unwrap();
+    let wanted = json!([{
+        "id": "NUMBER", "job": "order-sync", "epoch": null, "trigger": null, "scheduled_for": "TIME", "started_at": null,
+        "ended_at": "TIME", "outcome": "skipped", "reason": "overlap", "count": 3, "error": null, "attempt": null,
+        "takeover": null, "window": null, "node": null, "output": null,
+    }]);
+    let said = golden(world.json(&["history", "--outcome", "skipped"]).await);
+    assert_eq!(said, wanted);
+    let told = world.say(&["history"]).await.out;
+    assert!(told.contains("skipped ×3") && told.contains("overlap"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_only_exec_has_run_has_a_schedule_in_words() {
+    let world = World::new().await;
+    world.say(&["exec", "console", "--", "true"]).await.done();
+    let told = world.say(&["status"]).await.out;
+    assert!(told.lines().nth(1).unwrap().contains("  when asked  "), "{told}");
+    assert_eq!(world.json(&["status"]).await[0]["schedule"], json!(""));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_to_be_typed_is_quoted_for_a_shell() {
+    let world = World::new().await;
+    world.say(&["exec", "it's due", "--", "true"]).await.done();
+    world.say(&["pause", "it's due", "--until", "in 2h"]).await.done();
+    let told = world.say(&["trigger", "it's due"]).await;
+    assert!(told.out.contains(r"hourhand resume 'it'\''s due' first"), "{told:?}");
+    let told = world.say(&["status"]).await.out;
+    assert!(told.contains("paused until ") && told.contains(" (in 1 h 59 min) ("), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_a_job_says_steers_no_terminal() {
     let world = World::new().await;
     let node = world.node().await;

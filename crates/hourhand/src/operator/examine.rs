@@ -179,30 +179,7 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A name as a shell's argument.
-fn argument(name: &str) -> String {
-    let plain = |sign: char| sign.is_alphanumeric() || "-._/:@+,".contains(sign);
-    if name.chars().all(plain) && !name.starts_with('-') {
-        name.to_owned()
-    } else {
-        format!("'{}'", name.replace('\'', "'\\''"))
-    }
-}
-
 /// A text as SQL writes it.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::argument;
-
-    #[test]
-    fn a_name_in_a_command_is_what_a_shell_reads_as_one_word() {
-        assert_eq!(argument("order-sync"), "order-sync");
-        assert_eq!(argument("정산-작업"), "정산-작업");
-        assert_eq!(argument("it's due"), "'it'\\''s due'");
-        assert_eq!(argument("-f"), "'-f'");
-    }
 }

@@ -1,9 +1,10 @@
 //! Jobs that should have run, or should have succeeded, and runs that somebody waits for.
 
 use hourhand_core::occurrence::next_visit;
+use hourhand_core::plain::argument;
 use jiff::SignedDuration;
 
-use super::{Finding, Severity, argument};
+use super::{Finding, Severity};
 use crate::error::Error;
 use crate::operator::standing::Standing;
 use crate::operator::{OpenRequest, Operator};
