@@ -10,6 +10,7 @@ pub(crate) mod when;
 use std::fmt::Display;
 use std::io::{IsTerminal as _, Write as _};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 
 use crate::globals::Globals;
@@ -83,6 +84,17 @@ impl Output {
     /// Whether a person watches a screen, which can be wiped.
     pub(crate) fn is_screen(&self) -> bool {
         !self.json && std::io::stdout().is_terminal()
+    }
+
+    /// Whether anybody still reads what is written: who only now and then has something to write would not notice otherwise.
+    pub(crate) fn is_read(&self) -> bool {
+        let stdout = std::io::stdout();
+        let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
+        let gone = PollFlags::ERR | PollFlags::HUP;
+        match poll(&mut watched, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
+            Ok(1..) => !watched[0].revents().intersects(gone),
+            Ok(_) | Err(_) => true,
+        }
     }
 
     /// Wipes the screen and begins at its top.

@@ -88,22 +88,29 @@ async fn run(
     (until, pace): (Duration, Duration),
     mut heard: mpsc::UnboundedReceiver<Heard>,
 ) -> Result<Once, Error> {
+    let mut waited = false;
     let epoch = loop {
         // What was said before the lock is tried, the try itself shows.
         while heard.try_recv().is_ok() {}
-        match scheduler.trigger(job).await? {
-            Triggered::Started { epoch } => break epoch,
-            Triggered::AlreadyRunning { node, since, epoch } => {
-                let left = until.saturating_sub(machine());
+        let left = until.saturating_sub(machine());
+        match scheduler.trigger(job).await {
+            // Who waits for an hour waits through a restart of the database.
+            Err(error) if error.is_unreachable() && waited && !left.is_zero() => {
+                tokio::time::sleep(left.min(TRY_AGAIN_DEAF)).await;
+            }
+            Err(error) => return Err(error),
+            Ok(Triggered::Started { epoch }) => break epoch,
+            Ok(Triggered::AlreadyRunning { node, since, epoch }) => {
                 if left.is_zero() {
                     return Ok(Once::AlreadyRunning { node, since, epoch });
                 }
+                waited = true;
                 // Freed, or not: then it is tried again.
                 let _ = tokio::time::timeout(left.min(pace), heard.recv()).await;
             }
-            Triggered::NotDue { next } => return Ok(Once::NotDue { next }),
-            Triggered::Paused => return Ok(Once::Paused),
-            Triggered::Off => return Err(Error::stopped()),
+            Ok(Triggered::NotDue { next }) => return Ok(Once::NotDue { next }),
+            Ok(Triggered::Paused) => return Ok(Once::Paused),
+            Ok(Triggered::Off) => return Err(Error::stopped()),
         }
     };
     while let Some(heard) = heard.recv().await {

@@ -74,6 +74,9 @@ impl Locks {
         let (mut last, mut away) = (None, false);
         loop {
             ticks.tick().await;
+            if !output.is_read() {
+                return Ok(());
+            }
             let locks = match operator.locks(names).await {
                 Ok(locks) => locks,
                 // Who watches a restart wants to see what comes after it.

@@ -85,3 +85,22 @@ async fn watching_says_a_line_of_json_whenever_something_has_changed() {
     child.kill().unwrap();
     child.wait().unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_whose_reader_has_gone_ends_though_nothing_changes() {
+    let world = World::new().await;
+    let mut command = hourhand(["locks", "--watch", "--every", "100ms", "--json"]);
+    command.env("HOURHAND_DATABASE_URL", world.database.url()).stdout(Stdio::piped());
+    let mut watch = command.spawn().unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap());
+    let mut first = String::new();
+    lines.read_line(&mut first).unwrap();
+    assert_eq!(first, "[]\n");
+    drop(lines);
+    let mut status = None;
+    crate::scene::wait_until("the watch ends", std::time::Duration::from_secs(10), || {
+        status = watch.try_wait().unwrap();
+        status.is_some()
+    });
+    assert!(status.unwrap().success());
+}

@@ -16,6 +16,7 @@ mod exec_runs_one_command;
 mod exit_status;
 mod first_process_and_service_manager;
 mod guide_to_exec;
+mod guide_to_the_command;
 mod guides;
 mod json_is_a_promise;
 mod locks_of_everybody;

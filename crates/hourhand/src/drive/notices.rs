@@ -12,10 +12,12 @@ pub(super) fn say(notice: Notice, catalog: &Catalog) {
     let job = |slot| catalog.entry(slot).name.as_str();
     match notice {
         Notice::Unavailable(trouble) => {
-            let remedy = if trouble.kind == TroubleKind::NotMigrated {
-                " (make the schema: `hourhand migrate`, or migrate(true) on the builder)"
-            } else {
-                ""
+            let remedy = match trouble.kind {
+                TroubleKind::NotMigrated => " (make the schema: `hourhand migrate`, or migrate(true) on the builder)",
+                TroubleKind::Forbidden => {
+                    " (the grants of a role that runs jobs: `hourhand migrate --print --grant-to ROLE`)"
+                }
+                _ => "",
             };
             warn!(kind = ?trouble.kind, "the scheduler's database can't be had, trying again: {}{remedy}", trouble.text);
         }

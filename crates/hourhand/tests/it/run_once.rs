@@ -128,3 +128,35 @@ async fn whoever_waits_for_a_lock_is_told_when_it_comes_free_and_tries_for_those
     assert_eq!(ran(&waiting.await.unwrap()), Some(Outcome::Succeeded));
     assert!(told.elapsed() < Duration::from_secs(8), "{:?}", told.elapsed());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_waits_for_a_lock_waits_through_an_outage_of_the_database() {
+    let world = World::new().await;
+    let holder = world.database.connect().await;
+    let first = once(world.node("a").job(now(Duration::ZERO)), Duration::ZERO).await;
+    assert_eq!(ran(&first), Some(Outcome::Succeeded));
+    holder.batch_execute("select pg_try_advisory_lock(hourhand.key('order-sync'))").await.unwrap();
+    let waiting = tokio::spawn(once(world.node("b").job(now(Duration::ZERO)), Duration::from_secs(60)));
+    let sessions = "select count(*) from pg_stat_activity where application_name like 'hourhand/5 b%' and datname = current_database()";
+    world.until(Duration::from_secs(5), sessions, 1).await;
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    // Refused from elsewhere: no session can shut out its own database.
+    let (name, url) = (world.database.name(), world.database.url());
+    let (elsewhere, driving) =
+        tokio_postgres::connect(&url.replace(&format!("/{name}"), "/postgres"), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(driving);
+    let allow = async |word: &str| {
+        elsewhere.batch_execute(&format!("alter database \"{name}\" with allow_connections {word}")).await.unwrap();
+    };
+    allow("false").await;
+    let end = format!(
+        "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '{name}' and application_name like 'hourhand/5 b%'"
+    );
+    elsewhere.batch_execute(&end).await.unwrap();
+    // Longer than it tries between, and than a first refusal takes.
+    tokio::time::sleep(Duration::from_secs(7)).await;
+    assert!(!waiting.is_finished());
+    drop(holder);
+    allow("true").await;
+    assert_eq!(ran(&waiting.await.unwrap()), Some(Outcome::Succeeded));
+}
