@@ -95,7 +95,7 @@ async fn what_was_passed_over_has_a_reason_and_a_count_and_no_epoch() {
     let wanted = json!([{
         "id": "NUMBER", "job": "order-sync", "epoch": null, "trigger": null, "scheduled_for": "TIME", "started_at": null,
         "ended_at": "TIME", "outcome": "skipped", "reason": "overlap", "count": 3, "error": null, "attempt": null,
-        "takeover": null, "window": null, "node": null, "output": null,
+        "takeover": null, "window": null, "node": null, "recorded_by": null, "end_seen": true, "output": null,
     }]);
     let said = golden(world.json(&["history", "--outcome", "skipped"]).await);
     assert_eq!(said, wanted);
