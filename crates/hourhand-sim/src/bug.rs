@@ -38,6 +38,8 @@ pub enum Bug {
     RequestNotTaken,
     /// The backoff of a continuous job is known to the node that ran it, and to nobody else.
     BackoffInMemory,
+    /// A lost run of another job of the group is not ended before one begins.
+    GroupNotFenced,
     /// A success counts as covered whatever lies between.
     WindowsWithGaps,
     /// A run that failed moves the window as well.
@@ -57,7 +59,7 @@ impl Bug {
             Bug::CheckBeforeLockOnly | Bug::CheckByHistory => &["P1", "P3"],
             Bug::GroupNotAsked => &["P1"],
             Bug::UnlockBeforeEnd => &["P4", "P7"],
-            Bug::EpochInMemory | Bug::EpochFromRowOnly | Bug::FenceTooWide => &["P2"],
+            Bug::EpochInMemory | Bug::EpochFromRowOnly | Bug::FenceTooWide | Bug::GroupNotFenced => &["P2"],
             Bug::SkipByFinder => &["P3"],
             Bug::DeathsForgotten | Bug::StandDownForEver | Bug::BackoffInMemory | Bug::LostNotShown => &["P8"],
             Bug::StartsAnyDefinition => &["deploy"],
@@ -70,7 +72,7 @@ impl Bug {
     }
 
     /// All of them.
-    pub const ALL: [Bug; 21] = [
+    pub const ALL: [Bug; 22] = [
         Bug::CheckBeforeLockOnly,
         Bug::CheckByHistory,
         Bug::UnlockBeforeEnd,
@@ -92,5 +94,6 @@ impl Bug {
         Bug::WindowsWithGaps,
         Bug::FailureCovers,
         Bug::ConditionIgnored,
+        Bug::GroupNotFenced,
     ];
 }

@@ -31,6 +31,8 @@ pub struct Violation {
 pub(crate) struct Checks {
     pub(crate) violation: Option<Violation>,
     pub(crate) spans: Spans,
+    /// When the newest run of each job was started, as far as it is not lost with a failover.
+    newest_at: Vec<At>,
     /// Every run that was started: its occurrence, if it has one.
     runs: BTreeMap<(usize, i64), Option<Timestamp>>,
     /// The newest run of each job, as far as it is not lost with a failover.
@@ -64,6 +66,7 @@ impl Checks {
             spans: Spans::of(ttl),
             runs: BTreeMap::new(),
             newest: vec![0; jobs],
+            newest_at: vec![At::default(); jobs],
             successes: BTreeMap::new(),
             bodies_began: BTreeSet::new(),
             uncertain: BTreeSet::new(),
@@ -102,7 +105,8 @@ impl Checks {
         self.taken.retain(|_, (_, when)| *when <= at);
         for (job, newest) in self.newest.iter_mut().enumerate() {
             let row = store.rows.get(&job);
-            *newest = row.map_or(0, |row| row.epoch);
+            let before = std::mem::replace(newest, row.map_or(0, |row| row.epoch));
+            self.newest_at[job] = if before == *newest { self.newest_at[job] } else { At::default() };
             self.covered[job] = row.map(|row| row.covered_until);
             self.deaths[job] = row.filter(|row| !row.continuous()).map_or(0, |row| row.deaths);
             self.due_from[job] = row.filter(|row| row.continuous()).and_then(|row| row.not_before);

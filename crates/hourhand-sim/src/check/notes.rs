@@ -68,6 +68,7 @@ impl World {
                 });
                 self.checks.runs.insert((job, epoch), occurrence);
                 self.checks.newest[job] = epoch;
+                self.checks.newest_at[job] = now;
             }
             Note::Ended { job, epoch, outcome, completed, due_from } => {
                 self.checks.due_from[job] = due_from.or(self.checks.due_from[job]);
@@ -139,6 +140,12 @@ impl World {
         let newest = self.checks.newest[tx.job];
         self.checks.require(row_epoch == tx.epoch && newest == tx.epoch, self.now, || {
             format!("P2: run {} of job {} wrote, and the current one is {newest} (row: {row_epoch})", tx.epoch, tx.job)
+        });
+        let (own, groups) = (self.checks.newest_at[tx.job], &self.server.groups);
+        let kin = |other: &usize| groups[tx.job].is_some() && groups[*other] == groups[tx.job] && *other != tx.job;
+        let later = (0..groups.len()).filter(kin).find(|other| self.checks.newest_at[*other] > own);
+        self.checks.require(later.is_none() || own == At::default(), self.now, || {
+            format!("P2: run {} of job {} wrote after job {later:?} of its group had begun", tx.epoch, tx.job)
         });
     }
 

@@ -42,7 +42,7 @@ impl Server {
     }
 
     /// Both locks, or neither.
-    pub(super) fn try_one(&mut self, pid: i32, job: usize, turns: &[usize]) -> bool {
+    pub(super) fn try_one(&mut self, pid: i32, job: usize, (turns, at): (&[usize], At)) -> bool {
         let lock = Lock::of(self.keys[job]);
         let Some(group) = self.groups[job].map(Lock::of) else { return self.locks.try_take(lock, pid) };
         if self.bug == Some(Bug::GroupNotAsked) {
@@ -58,7 +58,28 @@ impl Server {
         let granted = self.locks.try_take(lock, pid);
         if !granted {
             self.locks.let_go(group, pid);
+            return false;
         }
-        granted
+        let alone = self.settle_group(job, at);
+        if !alone {
+            self.locks.let_go(lock, pid);
+            self.locks.let_go(group, pid);
+        }
+        alone
+    }
+
+    /// Lost runs of the others of its group are ended; false: one of them is just being committed.
+    fn settle_group(&mut self, job: usize, at: At) -> bool {
+        if self.bug == Some(Bug::GroupNotFenced) {
+            return true;
+        }
+        let kin = |other: &usize| *other != job && self.groups[*other] == self.groups[job];
+        let lost: Vec<usize> = (0..self.keys.len()).filter(kin).filter(|other| self.is_lost(*other, at)).collect();
+        for other in &lost {
+            if !self.row_locked(*other) {
+                self.settle_row(*other, true, self.now(at));
+            }
+        }
+        !lost.into_iter().any(|other| self.is_lost(other, at))
     }
 }

@@ -10,7 +10,7 @@ impl Server {
     pub(super) fn try_locks(&mut self, pid: i32, jobs: &[usize], slots: &[Slot], at: At) -> Execution {
         let turns = self.turns(jobs, slots, at);
         let wanted: Vec<usize> = slots.iter().map(|slot| jobs[slot.0]).collect();
-        let execution = self.take(&wanted, |server, job| server.try_one(pid, *job, &turns));
+        let execution = self.take(&wanted, |server, job| server.try_one(pid, *job, (&turns, at)));
         if self.bug == Some(Bug::SkipByFinder)
             && let Execution::Done(Answer::Tried(answers)) = &execution
         {

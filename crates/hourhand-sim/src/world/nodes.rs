@@ -133,7 +133,9 @@ impl World {
                     until.is_some_and(|until| until + jiff::SignedDuration::from_secs(5) > self.server.now(asked));
                 // Cut off, it believes in its locks for as long as it may, while the server has ended its session.
                 let believes = self.processes[process].node.locks_held() > 0 && self.was_disturbed(process);
-                let seen = held || leased || stuck || believes || self.checks.lock_was_freed(job, asked);
+                // A lost run of another of its group is just being committed.
+                let commits = (0..groups.len()).any(|other| kin(other) && self.server.is_lost(other, self.now));
+                let seen = held || leased || stuck || believes || commits || self.checks.lock_was_freed(job, asked);
                 self.checks
                     .require(seen, self.now, || format!("P10: job {job} is said to run, and nobody held its lock"));
                 self.report.refused += 1;

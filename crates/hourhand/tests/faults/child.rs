@@ -19,6 +19,7 @@ const BODY: &str = "HOURHAND_FAULTS_BODY";
 const BOOK: &str = "HOURHAND_FAULTS_BOOK";
 const EVERY: &str = "HOURHAND_FAULTS_EVERY";
 const RESIDENT: &str = "HOURHAND_FAULTS_RESIDENT";
+const GROUPED: &str = "HOURHAND_FAULTS_GROUPED";
 
 /// A body that takes longer over one of its ticks has been frozen meanwhile.
 const FROZEN_FROM: Duration = Duration::from_secs(5);
@@ -68,6 +69,13 @@ impl Child<'_> {
         self.leash().spawn(&command).unwrap()
     }
 
+    /// Starts it with a job of this name, due every second, in a group that all such jobs are in.
+    pub fn start_in_a_group(&self, job: &str) -> Leashed {
+        let mut command = self.command(&[], Duration::from_secs(1));
+        command.env(GROUPED, job);
+        self.leash().spawn(&command).unwrap()
+    }
+
     /// Starts it with another schedule (0: continuous), under a command that ends in executing its arguments (`ip netns exec NAME`).
     pub fn start_under(&self, prefix: &[&str], every: Duration) -> Leashed {
         self.leash().spawn(&self.command(prefix, every)).unwrap()
@@ -106,7 +114,8 @@ async fn child() {
         seconds => Schedule::every(Duration::from_secs(seconds)),
     };
     let (name, database) = (node.clone(), url.clone());
-    let job = Job::new(JOB, schedule, move |run: Run| {
+    let grouped = told(GROUPED);
+    let job = Job::new(grouped.as_deref().unwrap_or(JOB), schedule, move |run: Run| {
         let (book, node, url) = (book.clone(), name.clone(), database.clone());
         async move {
             let _ends = book.begin(&node, run.epoch());
@@ -122,6 +131,7 @@ async fn child() {
             Err::<(), _>(Failure::transient("told to stop"))
         }
     });
+    let job = if grouped.is_some() { job.exclusive_group("erp") } else { job };
     let grace = Duration::from_secs(2);
     let builder = Scheduler::builder(url).node(node).job(job).shutdown_grace(grace).resident(told(RESIDENT).is_some());
     let scheduler = builder.start().await.unwrap();

@@ -20,6 +20,7 @@ mod clocks;
 mod continuous;
 mod failover;
 mod fence_race;
+mod groups;
 mod killed_and_frozen;
 mod limits;
 mod lost_runs;

@@ -66,6 +66,11 @@ impl Scene {
         Child { url: &self.world.database.url(), node, body, book: &self.book }.start_under(&[], Duration::ZERO)
     }
 
+    /// Starts a process with a job of a group.
+    pub fn start_in_a_group(&self, node: &str, job: &str, body: Body) -> Leashed {
+        Child { url: &self.world.database.url(), node, body, book: &self.book }.start_in_a_group(job)
+    }
+
     /// Waits until that many sessions have a watch.
     pub async fn watched(&self, within: Duration) {
         self.world.until(within, WATCHES, 1).await;

@@ -439,3 +439,32 @@ async fn a_run_that_somebody_waits_for_in_vain_is_found_until_a_process_takes_it
     gone(&operator, "unanswered_request").await;
     node.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_run_is_found_until_it_is_on_record_by_hand_or_by_fix() {
+    let world = World::new().await;
+    registered(&world).await;
+    let operator = operator(&world).connect().await.unwrap();
+    for by_hand in [true, false] {
+        let holder = connect(&world.database.url()).await;
+        let begin = format!("select pg_advisory_lock(hourhand.key('{JOB}')); select hourhand.begin('{JOB}')");
+        holder.batch_execute(&begin).await.unwrap();
+        assert!(found(&operator, "lost").await.is_empty(), "it is at work");
+        drop(holder);
+        eventually(Duration::from_secs(5), async || match found(&operator, "lost").await.len() {
+            1 => Ok(()),
+            found => Err(format!("{found} found")),
+        })
+        .await;
+        let finding = one(&operator, "lost").await;
+        assert!(finding.severity == Severity::Warning && finding.job.as_deref() == Some(JOB), "{finding:?}");
+        if by_hand {
+            follow(&operator, &finding, &world.eye).await;
+        } else {
+            let fixed = operator.fix().await.unwrap();
+            assert!(fixed.iter().any(|fixed| fixed.id == "lost"), "{fixed:?}");
+        }
+        gone(&operator, "lost").await;
+    }
+    assert_eq!(world.outcomes().await, ["lost", "lost"]);
+}

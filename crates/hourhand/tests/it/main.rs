@@ -50,4 +50,5 @@ mod statements_are_counted;
 mod status;
 mod takeover_after_death;
 mod trust_told;
+mod warnings;
 mod windows;

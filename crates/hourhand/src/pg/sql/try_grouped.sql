@@ -1,5 +1,7 @@
 -- Tries locks of which some have a group: the group's first, then the job's, and lets the group's go again where the job's is refused,
 -- so that the session has both or neither. The CASEs run in order, once a row, each in a step of its own.
+-- The lock of a job of the group whose run was lost (its process is frozen, say) has come free with the group's, but no later run of that
+-- job is there to fence the lost one out: so it is settled before the lock is granted, or both are let go again.
 -- Of a group at most one job is let try, or a lock that is re-entrant within the session would be granted twice; and it is the one of
 -- all that wait whose newest start is the oldest, so that none waits for ever while another is always due. Waiting: asked for here, or
 -- its watch is held by a session that has begun a statement in the last 5 s (watchers do each second). A job whose lock is held
@@ -45,7 +47,13 @@ entered as materialized (
 tried as materialized (
   select e.key, e.group_key, e.entered, case when e.entered then pg_try_advisory_lock(e.key) else e.entered end as granted
   from entered e
+),
+alone as materialized (
+  select t.key, t.group_key, t.entered, t.granted as locked,
+    case when t.granted and t.group_key is not null then {schema}.settle_group(t.group_key, t.key) else t.granted end as granted
+  from tried t
 )
-select t.key, t.granted,
-  case when t.entered and not t.granted and t.group_key is not null then pg_advisory_unlock(t.group_key) end as left_again
-from tried t
+select a.key, a.granted,
+  case when a.locked and not a.granted then pg_advisory_unlock(a.key) end as job_left_again,
+  case when a.entered and not a.granted and a.group_key is not null then pg_advisory_unlock(a.group_key) end as left_again
+from alone a

@@ -358,6 +358,23 @@ begin
   end loop;
 end $$;
 
+-- Whoever has a group's lock and one of its jobs' ends the runs of the others that were lost, so that none of their fenced writes
+-- commits beside his run. False: one of them is just being committed, or nobody knows; then he lets both locks go.
+create function {schema}.settle_group(p_group bigint, p_key bigint) returns boolean
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  lost_runs bigint[];
+begin
+  select array_agg(l.epoch) into lost_runs
+  from {schema}.lost() l join {schema}.definition d on d.job = l.job
+  where (d.body ->> 'group_key')::bigint = p_group and l.key <> p_key;
+  if lost_runs is null then
+    return true;
+  end if;
+  perform {schema}.settle_lost(lost_runs);
+  return not exists (select from {schema}.lost() l where l.epoch = any(lost_runs));
+end $$;
+
 -- A job under a new name takes over what its old name has done, or the old one takes it back. Under the lock of the other name, tried
 -- and held for this transaction alone: whoever runs that is waited for by being asked again. True: done, or there is nothing to
 -- take: no such row, or the new name has a life of its own.
