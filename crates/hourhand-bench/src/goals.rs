@@ -9,10 +9,10 @@ use hourhand_bench_replica::{Line, What, wall_time};
 use crate::figure::Figure;
 use crate::fleet::{Fleet, Load, Started};
 use crate::ground::Ground;
-use crate::process;
 use crate::scenario::{Scenario, ms, occurrence};
 use crate::spans::Spans;
 use crate::subject::Subject;
+use crate::{pgbench, process};
 
 /// The scheduler's own thread.
 const THREAD: &str = "hourhand";
@@ -91,19 +91,24 @@ fn many_registered(ground: &Ground, ours: &Subject) -> Result<Vec<Figure>> {
     ])
 }
 
-/// More jobs a second than one process can run.
+/// More jobs a second than one process can run, and what the server could.
 fn sustained(ground: &Ground, ours: &Subject, spans: Spans) -> Result<Vec<Figure>> {
-    let fleet = fleet(ground, ours, Load { jobs: 6000, every: 1, body: Duration::ZERO })?;
+    let fleet = fleet(ground, ours, Load { jobs: 10_000, every: 1, body: Duration::ZERO })?;
     sleep(Duration::from_secs(10));
     let ended = || fleet.lines().iter().filter(|line| line.what == What::Ended).count();
     let (before, from) = (ended(), wall_time());
     sleep(Duration::from_secs(spans.pick(10, 20, 30)));
     let (after, span) = (ended(), (wall_time() - from).as_secs_f64());
-    Ok(vec![Figure::number(
-        "trivial runs in one process, goal 5,000 a second",
-        (after - before) as f64 / span,
-        "a second",
-    )])
+    drop(fleet);
+    let runs = (after - before) as f64 / span;
+    let ours_alone = Figure::number("trivial runs in one process, goal 5,000 a second", runs, "a second");
+    let row = "the same statements by pgbench, on one connection";
+    let limit = match pgbench::runs_a_second(ground, ours, Duration::from_secs(spans.pick(5, 10, 30))) {
+        Ok(limit) => limit,
+        Err(error) => return Ok(vec![ours_alone, Figure::no(row, format!("{error:#}"))]),
+    };
+    let limit_alone = Figure::number(row, limit, "a second");
+    Ok(vec![ours_alone, limit_alone, Figure::number("share of it that hourhand reaches", 100.0 * runs / limit, "%")])
 }
 
 /// The scheduler's thread, with 1,000 jobs a minute.

@@ -6,6 +6,7 @@ mod fleet;
 mod footprint;
 mod goals;
 mod ground;
+mod pgbench;
 mod pgbouncer;
 mod process;
 mod scenario;
