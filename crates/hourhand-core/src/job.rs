@@ -1,5 +1,8 @@
 //! What a job is: its name, its schedule, its policies.
 
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, OnceLock};
+
 use jiff::SignedDuration;
 
 use crate::backoff::Retry;
@@ -52,16 +55,26 @@ pub struct Group {
 }
 
 /// The definition of a job, as a node holds it. What its body does is not known here.
+///
+/// Its policies read like fields of its own. Jobs share the defaults, and others if they are told to ([`Definition::share`]): a program
+/// with ten thousand jobs has few kinds of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Definition {
     /// Unique within a schema.
     pub name: JobName,
     /// The lock's key.
     pub key: Key,
-    /// What lets a run start.
-    pub starts: Starts,
     /// When it is due.
     pub schedule: Schedule,
+    /// All else.
+    pub policies: Arc<Policies>,
+}
+
+/// What a job is beyond its name and its schedule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policies {
+    /// What lets a run start.
+    pub starts: Starts,
     /// What becomes of occurrences that nobody ran in time.
     pub catch_up: CatchUp,
     /// How old an occurrence may be to be caught up; `None`: one period of the schedule, and at least a day.
@@ -104,15 +117,56 @@ pub struct Definition {
     pub tells_success: bool,
 }
 
+impl Deref for Definition {
+    type Target = Policies;
+    fn deref(&self) -> &Policies {
+        &self.policies
+    }
+}
+
+/// Changes this job's policies alone, whoever shares them.
+impl DerefMut for Definition {
+    fn deref_mut(&mut self) -> &mut Policies {
+        Arc::make_mut(&mut self.policies)
+    }
+}
+
 impl Definition {
     /// A job with every policy at its default.
     pub fn new(name: JobName, key: Key, schedule: Schedule) -> Definition {
-        let continuous = schedule.is_continuous();
-        Definition {
-            name,
-            key,
+        let policies = Policies::shared(&schedule);
+        Definition { name, key, schedule, policies }
+    }
+
+    /// Shares the policies of another definition that has equal ones; false: it has others.
+    pub fn share(&mut self, other: &Definition) -> bool {
+        let equal = self.policies == other.policies;
+        if equal {
+            self.policies = other.policies.clone();
+        }
+        equal
+    }
+
+    /// How long after its instant each of the job's occurrences starts: a stable share of the jitter, by its key.
+    pub fn delay(&self) -> SignedDuration {
+        let share = crate::backoff::fraction(self.key.0 as u64);
+        SignedDuration::try_from_secs_f64(self.jitter.as_secs_f64() * share).unwrap_or(SignedDuration::ZERO)
+    }
+}
+
+/// The defaults of jobs with occurrences, and of those without.
+static DEFAULTS: [OnceLock<Arc<Policies>>; 2] = [OnceLock::new(), OnceLock::new()];
+
+impl Policies {
+    /// All at their defaults.
+    fn shared(schedule: &Schedule) -> Arc<Policies> {
+        let defaults = &DEFAULTS[usize::from(schedule.is_continuous())];
+        defaults.get_or_init(|| Arc::new(Policies::of(schedule))).clone()
+    }
+
+    fn of(schedule: &Schedule) -> Policies {
+        Policies {
             starts: Starts::BySchedule,
-            schedule,
             catch_up: CatchUp::Latest,
             catch_up_window: None,
             group: None,
@@ -122,7 +176,7 @@ impl Definition {
             lookback: SignedDuration::ZERO,
             initial_window: SignedDuration::ZERO,
             window_max: None,
-            timeout: (!continuous).then_some(SignedDuration::from_hours(1)),
+            timeout: (!schedule.is_continuous()).then_some(SignedDuration::from_hours(1)),
             warn_after: None,
             abandon_after: SignedDuration::from_secs(60),
             stop_grace: SignedDuration::from_secs(10),
@@ -134,11 +188,5 @@ impl Definition {
             tells_late: false,
             tells_success: false,
         }
-    }
-
-    /// How long after its instant each of the job's occurrences starts: a stable share of the jitter, by its key.
-    pub fn delay(&self) -> SignedDuration {
-        let share = crate::backoff::fraction(self.key.0 as u64);
-        SignedDuration::try_from_secs_f64(self.jitter.as_secs_f64() * share).unwrap_or(SignedDuration::ZERO)
     }
 }

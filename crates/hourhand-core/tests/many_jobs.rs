@@ -103,23 +103,28 @@ fn the_jobs_that_are_due_are_looked_at_and_no_others() {
     assert_eq!(looked, (0..10_000).step_by(20).collect::<Vec<_>>());
 }
 
-#[cfg(target_os = "linux")]
 #[test]
-fn ten_thousand_jobs_take_less_than_sixteen_mebibytes() {
-    // What tests beside it hold, and what they left to the allocator, would be counted: only with a process of its own.
-    if std::env::var_os("NEXTEST").is_none() {
-        return println!("skipped, because the other tests share this process: run it with nextest");
-    }
-    let resident = || {
-        let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
-        pages.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096
-    };
-    // What the first jobs bring along once: the zone's rules, the allocator's room.
+fn a_wake_up_that_finds_nothing_due_allocates_nothing() {
+    let mut node = at_rest(10_000);
+    let counted = allocation_counter::measure(|| {
+        for millis in 0..100 {
+            let now = at(Duration::from_millis(1000 + millis));
+            assert!(node.step(now, Event::Woke).is_empty());
+            assert!(node.wakes_in(now) > Duration::ZERO);
+        }
+    });
+    assert_eq!(counted.count_total, 0, "{counted:?}");
+}
+
+/// Counted by the allocator, so it is the same on every machine: what the nodes, the definitions and their names take.
+#[test]
+fn ten_thousand_jobs_at_rest_take_less_than_eleven_mebibytes_of_the_heap() {
+    // What the first jobs bring along once: the zone's rules, the schedules.
     let first = at_rest(100);
-    let before = resident();
-    let node = at_rest(10_000);
-    let taken = resident() - before;
-    println!("10,000 jobs take {} KiB", taken / 1024);
-    assert!(taken < 16 * 1024 * 1024, "{} KiB", taken / 1024);
+    let mut node = None;
+    let counted = allocation_counter::measure(|| node = Some(at_rest(10_000)));
+    let kib = |bytes: i64| bytes / 1024;
+    println!("10,000 jobs take {} KiB, at most {} KiB", kib(counted.bytes_current), counted.bytes_max / 1024);
+    assert!(kib(counted.bytes_current) < 11 * 1024, "{counted:?}");
     drop((first, node));
 }

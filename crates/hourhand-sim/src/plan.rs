@@ -169,7 +169,10 @@ impl JobModel {
 }
 
 /// The same job, made continuous.
-fn continuous(definition: Definition) -> Definition {
-    let schedule = Schedule::continuous();
-    Definition { schedule, timeout: None, jitter: SignedDuration::ZERO, retry: Retry::none(), ..definition }
+fn continuous(mut definition: Definition) -> Definition {
+    definition.schedule = Schedule::continuous();
+    definition.timeout = None;
+    definition.jitter = SignedDuration::ZERO;
+    definition.retry = Retry::none();
+    definition
 }

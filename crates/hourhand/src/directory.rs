@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use hourhand_core::name::JobName;
 use hourhand_core::protocol::Slot;
 use tokio::sync::Notify;
 
@@ -17,7 +18,7 @@ pub(crate) struct Directory {
 
 #[derive(Default)]
 struct Names {
-    places: HashMap<String, Place>,
+    places: HashMap<JobName, Place>,
     keys: HashMap<i64, Slot>,
     /// The next slot: none is used twice.
     next: usize,
@@ -55,7 +56,7 @@ impl Directory {
     pub(crate) fn known(&self) -> Vec<String> {
         let names = self.names();
         let here = names.places.iter().filter(|(_, place)| **place != Place::Leaving);
-        let mut known: Vec<String> = here.map(|(name, _)| name.clone()).collect();
+        let mut known: Vec<String> = here.map(|(name, _)| name.to_string()).collect();
         known.sort_unstable();
         known
     }
@@ -65,7 +66,7 @@ impl Directory {
         let mut names = self.names();
         let mut complaints = Vec::new();
         for member in members {
-            let (name, key) = (member.name(), member.entry.key.0);
+            let (name, key) = (member.name(), member.entry.key().0);
             match names.places.get(name) {
                 Some(Place::Leaving) => return Err(Taken::Leaving),
                 Some(Place::Here(_)) => complaints.push(format!("a job is called {name:?} already")),
@@ -81,8 +82,8 @@ impl Directory {
         let slots: Vec<Slot> = (names.next..).map(Slot).take(members.len()).collect();
         names.next += members.len();
         for (member, slot) in members.iter().zip(&slots) {
-            names.places.insert(member.name().to_owned(), Place::Here(*slot));
-            names.keys.insert(member.entry.key.0, *slot);
+            names.places.insert(member.definition.name.clone(), Place::Here(*slot));
+            names.keys.insert(member.entry.key().0, *slot);
         }
         hand_on(slots);
         Ok(())
@@ -117,7 +118,7 @@ impl Directory {
     pub(crate) fn strike_out(&self, member: &Member) {
         let mut names = self.names();
         names.places.remove(member.name());
-        names.keys.remove(&member.entry.key.0);
+        names.keys.remove(&member.entry.key().0);
         self.struck_out.notify_waiters();
     }
 }

@@ -350,7 +350,7 @@ impl Reports {
     fn note_free(&self, event: &Event, catalog: &Catalog) {
         let Some(waiting) = &self.waiting else { return };
         let free = match event {
-            Event::Freed(key) => catalog.entries.iter().flatten().any(|entry| entry.key.0 == *key),
+            Event::Freed(key) => catalog.entries.iter().flatten().any(|entry| entry.key().0 == *key),
             Event::HintsLost | Event::Connected { .. } => true,
             _ => false,
         };
@@ -364,7 +364,7 @@ impl Reports {
             Notice::Unavailable(trouble) => self.first_visit(Err(FirstTrouble::Database(trouble.clone()))),
             Notice::SessionShared => self.first_visit(Err(FirstTrouble::SessionShared)),
             Notice::OtherKey(slot) => {
-                self.first_visit(Err(FirstTrouble::OtherKey(catalog.entry(*slot).name.clone())));
+                self.first_visit(Err(FirstTrouble::OtherKey(catalog.entry(*slot).name().to_owned())));
             }
             _ => {}
         }

@@ -22,6 +22,12 @@ pub(crate) struct Hooks {
 }
 
 impl Hooks {
+    /// It has one.
+    pub(crate) fn any(&self) -> bool {
+        let all = [&self.success, &self.failure, &self.recovery, &self.late];
+        all.into_iter().any(Option::is_some) || self.condition.is_some()
+    }
+
     pub(crate) fn of(&self, what: What) -> Option<&Hook> {
         match what {
             What::Success => self.success.as_ref(),

@@ -68,6 +68,9 @@ struct Policies {
     completes: bool,
 }
 
+/// A job in its parts: for the node, to run, and to tell.
+type Defined = (Definition, Body, Option<Arc<Hooks>>);
+
 impl Policies {
     /// Those set that only a job with occurrences can have.
     fn of_occurrences(&self) -> impl Iterator<Item = &'static str> {
@@ -339,7 +342,7 @@ impl Job {
     }
 
     /// The definition and the body, or everything that is wrong.
-    pub(crate) fn define(self, namespace: Option<&Namespace>) -> Result<(Definition, Body, Hooks), Vec<String>> {
+    pub(crate) fn define(self, namespace: Option<&Namespace>) -> Result<Defined, Vec<String>> {
         let (complaints, name) = (self.complaints(), JobName::parse(&self.name).ok());
         let Some(name) = name.filter(|_| complaints.is_empty()) else {
             let job = format!("job {:?}", self.name);
@@ -350,7 +353,7 @@ impl Job {
         let policies = self.policies;
         let group = policies.group.as_deref().and_then(|name| JobName::parse(name).ok());
         let group = group.map(|name| Group { key: Key::of_group(namespace, &name), name });
-        let definition = Definition {
+        let full = hourhand_core::job::Policies {
             starts: self.starts,
             jitter: policies.jitter.unwrap_or(defaults.jitter),
             lookback: policies.lookback.unwrap_or(defaults.lookback),
@@ -373,9 +376,11 @@ impl Job {
             deadline: policies.deadline,
             overlap: policies.overlap.unwrap_or(defaults.overlap),
             window_max: policies.window_max,
-            ..defaults
+            ..hourhand_core::job::Policies::clone(&defaults)
         };
-        Ok((definition, self.body, self.hooks))
+        let definition = Definition { policies: Arc::new(full), ..defaults };
+        let hooks = self.hooks.any().then(|| Arc::new(self.hooks));
+        Ok((definition, self.body, hooks))
     }
 }
 

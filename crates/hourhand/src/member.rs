@@ -11,6 +11,9 @@ use crate::hooks::Hooks;
 use crate::job::{Body, Job};
 use crate::pg::Entry;
 
+/// With so many kinds of jobs no more are compared with.
+const KINDS_MAX: usize = 16;
+
 /// What the jobs of one scheduler have in common.
 pub(crate) struct Terms {
     pub(crate) namespace: Option<Namespace>,
@@ -23,30 +26,36 @@ pub(crate) struct Member {
     pub(crate) definition: Arc<Definition>,
     pub(crate) entry: Arc<Entry>,
     pub(crate) body: Body,
-    pub(crate) hooks: Arc<Hooks>,
+    /// `None`: it has none, as most jobs.
+    pub(crate) hooks: Option<Arc<Hooks>>,
 }
 
 impl Member {
     pub(crate) fn name(&self) -> &str {
-        &self.entry.name
+        self.entry.name()
     }
 }
 
 /// The jobs that are each well-formed and have a name and a key of their own; what is wrong goes to the complaints.
 pub(crate) fn define(jobs: Vec<Job>, terms: &Terms, complaints: &mut Vec<String>) -> Vec<Member> {
     let mut by_key: HashMap<i64, String> = HashMap::new();
-    let mut members = Vec::new();
+    let (mut members, mut kinds) = (Vec::new(), Vec::new());
     for job in jobs {
         match job.define(terms.namespace.as_ref()) {
-            Ok((definition, body, hooks)) => {
+            Ok((mut definition, body, hooks)) => {
+                // The first few kinds of jobs are most of them.
+                if !kinds.iter().any(|kind: &Arc<Definition>| definition.share(kind)) && kinds.len() < KINDS_MAX {
+                    kinds.push(Arc::new(definition.clone()));
+                }
                 let name = definition.name.to_string();
                 match by_key.insert(definition.key.0, name.clone()) {
                     Some(before) if before == name => complaints.push(format!("two jobs are called {name:?}")),
                     Some(before) => complaints.push(format!("jobs {before:?} and {name:?} have one key: rename one")),
                     None => {}
                 }
-                let entry = Arc::new(Entry::of(&definition, terms.start_delay));
-                members.push(Member { definition: Arc::new(definition), entry, body, hooks: Arc::new(hooks) });
+                let definition = Arc::new(definition);
+                let entry = Arc::new(Entry::of(definition.clone(), terms.start_delay));
+                members.push(Member { definition, entry, body, hooks });
             }
             Err(more) => complaints.extend(more),
         }

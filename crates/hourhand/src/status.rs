@@ -127,7 +127,7 @@ pub(crate) fn shown(schedule: &Schedule, now: Timestamp, facts: &Facts) -> JobSt
 }
 
 pub(crate) fn health(seen: &Seen, catalog: &Catalog) -> Health {
-    let name = |slot: &Slot| catalog.entry(*slot).name.as_str();
+    let name = |slot: &Slot| catalog.entry(*slot).name();
     let problems = seen.problems.iter().map(|problem| match problem {
         Problem::Unavailable(trouble) => format!("the database can't be had: {}", trouble.text),
         Problem::Overdue(slot) => format!("job {}: overdue", name(slot)),

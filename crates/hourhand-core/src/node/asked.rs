@@ -45,7 +45,7 @@ impl Node {
         // No look is due, ever.
         job.look_at = Mono(Duration::MAX);
         drop(job);
-        self.live(slot, Life::Wanted(Intent { wish: Wish::ByHand, seen: 0, lost: None }));
+        self.live(slot, Life::Wanted(Box::new(Intent { wish: Wish::ByHand, seen: 0, lost: None })));
         self.hurry(now);
     }
 

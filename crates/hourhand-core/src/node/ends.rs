@@ -63,7 +63,7 @@ impl Node {
         let (since, retry_at) = (now.mono, now.mono);
         let ending =
             Ending { epoch, occurrence, failures, verdict, since, retry_at, form: EndForm::Full, alone: false };
-        self.live(slot, Life::Ending(ending));
+        self.live(slot, Life::Ending(Box::new(ending)));
     }
 
     /// The record of an end, as of now.
@@ -146,7 +146,7 @@ impl Node {
         let mut job = self.job_mut(slot);
         let Job { life, unrecorded, .. } = &mut *job;
         let ending = match (life, unrecorded) {
-            (Life::Ending(ending), _) => ending,
+            (Life::Ending(ending), _) => &mut **ending,
             (_, Some(unrecorded)) => &mut **unrecorded,
             (
                 Life::Resting | Life::Due | Life::Wanted(_) | Life::Granted(_) | Life::Running(_) | Life::Contended(_),
@@ -211,7 +211,7 @@ impl Node {
         let Life::Ending(mut ending) = life else { return };
         ending.form = EndForm::Full;
         self.say(Notice::Unrecorded { slot, epoch: ending.epoch, trouble });
-        self.job_mut(slot).unrecorded = Some(Box::new(ending));
+        self.job_mut(slot).unrecorded = Some(ending);
         if self.shutting_down() {
             self.rest_until(slot, None);
         }
@@ -224,7 +224,7 @@ impl Node {
         let due = |slot: Slot| {
             let job = self.job(slot);
             match (&job.life, &job.unrecorded) {
-                (Life::Ending(ending), _) if ending.retry_at <= now.mono => Some(ending),
+                (Life::Ending(ending), _) if ending.retry_at <= now.mono => Some(&**ending),
                 (_, Some(ending)) if ending.retry_at <= now.mono && !letting_go => Some(&**ending),
                 _ => None,
             }

@@ -28,7 +28,7 @@ impl Node {
     pub(super) fn tell_end(&mut self, end: &End, outcome: &str) {
         let job = self.job(end.slot);
         let ending = match &job.life {
-            Life::Ending(ending) if ending.epoch == end.epoch => Some(ending),
+            Life::Ending(ending) if ending.epoch == end.epoch => Some(&**ending),
             _ => job.unrecorded.as_deref().filter(|ending| ending.epoch == end.epoch),
         };
         let Some((occurrence, before)) = ending.map(|ending| (ending.occurrence, ending.failures)) else { return };

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::life::{Contention, Grant, Job, Life};
+use super::life::{Contention, Job, Life};
 use crate::protocol::Slot;
 use crate::time::Mono;
 
@@ -214,11 +214,11 @@ impl Standing {
         mark(Mark::Unrecorded, job.unrecorded.is_some());
         mark(Mark::StandsUp, active && job.stand_up.is_some());
         mark(Mark::Refused, matches!(&job.life, Life::Contended(Contention { maintain: true, .. })));
-        mark(Mark::Blocked, matches!(&job.life, Life::Granted(Grant { blocked: true, .. })));
+        mark(Mark::Blocked, matches!(&job.life, Life::Granted(grant) if grant.blocked));
         mark(Mark::Waiting, late.is_some());
         let life = match &job.life {
             Life::Resting | Life::Due | Life::Wanted(_) | Life::Running(_) => None,
-            Life::Granted(Grant { retry_at, .. }) => Some(*retry_at),
+            Life::Granted(grant) => Some(grant.retry_at),
             Life::Ending(ending) => Some(ending.retry_at),
             Life::Contended(contention) => Some(contention.again_at),
         };

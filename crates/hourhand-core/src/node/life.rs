@@ -114,7 +114,7 @@ pub(super) struct Holds {
     pub(super) watch: bool,
 }
 
-/// Where a job stands.
+/// Where a job stands. What only few jobs have at one time stands in boxes: most are at rest.
 #[derive(Debug)]
 pub(super) enum Life {
     /// Nothing to do before its instant in the calendar.
@@ -122,13 +122,13 @@ pub(super) enum Life {
     /// To be looked at.
     Due,
     /// A run is wanted; its lock is to be tried.
-    Wanted(Intent),
+    Wanted(Box<Intent>),
     /// The lock is ours; the row decides whether a run starts.
-    Granted(Grant),
+    Granted(Box<Grant>),
     /// A body is under way.
-    Running(Going),
+    Running(Box<Going>),
     /// The body ended; its end is to be made durable before the lock is let go.
-    Ending(Ending),
+    Ending(Box<Ending>),
     /// Somebody else holds the lock, and the occurrence is not handled. Or a job without occurrences is paused.
     Contended(Contention),
 }
@@ -290,6 +290,16 @@ impl Job {
         match &self.life {
             Life::Running(going) => Some(going),
             Life::Resting | Life::Due | Life::Wanted(_) | Life::Granted(_) | Life::Ending(_) | Life::Contended(_) => {
+                None
+            }
+        }
+    }
+
+    /// What its lock is wanted for.
+    pub(super) fn wish(&self) -> Option<Wish> {
+        match &self.life {
+            Life::Wanted(intent) => Some(intent.wish),
+            Life::Resting | Life::Due | Life::Granted(_) | Life::Running(_) | Life::Ending(_) | Life::Contended(_) => {
                 None
             }
         }

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::deploys::registered;
 use super::index::Mark;
-use super::life::{Contention, Grant, Intent, Job, Life, Lost, Wish};
+use super::life::{Contention, Intent, Job, Life, Lost, Wish};
 use super::plan::AT_ONCE;
 use super::{Node, Now, asked};
 use crate::backoff::spread;
@@ -207,7 +207,7 @@ impl Node {
             Ok(wish) => match self.permitted(slot, wish, by_hand && !held, facts) {
                 None => self.ask_condition(slot),
                 Some(_) if held => self.contend(now, slot, facts),
-                Some(wish) => self.live(slot, Life::Wanted(intent(wish, facts))),
+                Some(wish) => self.live(slot, Life::Wanted(Box::new(intent(wish, facts)))),
             },
             Err(_) if self.waits_for_its_end(slot, facts) => self.contend(now, slot, facts),
             Err(wait) => self.wait(now, slot, wait),
@@ -367,7 +367,7 @@ impl Node {
         let due = self.those(Mark::Due, |job| job.heir_of.is_none());
         let granted = self.those(
             Mark::Granted,
-            |job| matches!(&job.life, Life::Granted(Grant { intent: None, retry_at, .. }) if *retry_at <= now),
+            |job| matches!(&job.life, Life::Granted(grant) if grant.intent.is_none() && grant.retry_at <= now),
         );
         let idle = |job: &Job| matches!(job.life, Life::Resting | Life::Contended(_));
         let asked_for = self.those(Mark::AskedFor, |job| idle(job) && job.look_at <= now);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::index::Mark;
-use super::life::{Grant, Job, Life, Permit, Wish};
+use super::life::{Job, Life, Permit, Wish};
 use super::session::State;
 use super::{Asked, Node, Now};
 use crate::claim::ClaimEvent;
@@ -159,12 +159,8 @@ impl Node {
     fn settle_or_start(&self, now: Mono) -> Option<Question> {
         let mut starts = Vec::new();
         for slot in self.index.all(Mark::Granted) {
-            let Life::Granted(Grant { intent: Some(intent), alone, retry_at, .. }) = &self.job(slot).life else {
-                continue;
-            };
-            if *retry_at > now {
-                continue;
-            }
+            let Life::Granted(grant) = &self.job(slot).life else { continue };
+            let Some(intent) = grant.intent.as_ref().filter(|_| grant.retry_at <= now) else { continue };
             if let Some(lost) = intent.lost {
                 return Some(Question::Settle { slot, epoch: lost.epoch, died: lost.died });
             }
@@ -175,7 +171,7 @@ impl Node {
                 Wish::Occurrence(_) | Wish::ByHand | Wish::Requested(_) | Wish::FollowUp | Wish::Continuous => {}
             }
             let start = self.start_of(slot, intent);
-            if *alone {
+            if grant.alone {
                 return Some(Question::Start { starts: vec![start], alone: true });
             }
             starts.push(start);

@@ -63,7 +63,7 @@ impl Node {
             return self.run_without_row(now, slot);
         }
         let intent = match &self.job(slot).life {
-            Life::Wanted(intent) => Some(*intent),
+            Life::Wanted(intent) => Some(**intent),
             // After waiting, what was seen is old: look first.
             Life::Contended(_) => None,
             // Nobody wants it any more (a shutdown came in between): it is let go.
@@ -71,7 +71,7 @@ impl Node {
                 return;
             }
         };
-        self.live(slot, Life::Granted(Grant::new(intent)));
+        self.live(slot, Life::Granted(Box::new(Grant::new(intent))));
     }
 
     pub(super) fn lock_refused(&mut self, now: Now, slot: Slot) {
@@ -79,10 +79,11 @@ impl Node {
         let maintain = self.wants_maintenance(now, slot);
         let rowless = self.settings.rowless;
         let grouped = self.job(slot).definition.group.is_some();
+        let wish = self.job(slot).wish();
         match self.job(slot).life {
             Life::Wanted(_) if rowless => self.lock_taken(slot),
-            Life::Wanted(Intent { wish: Wish::ByHand, .. }) => self.refused_by_hand(now, slot),
-            Life::Wanted(Intent { wish: Wish::Requested(_), .. }) if !grouped => self.request_refused(now, slot),
+            Life::Wanted(_) if wish == Some(Wish::ByHand) => self.refused_by_hand(now, slot),
+            Life::Wanted(_) if !grouped && matches!(wish, Some(Wish::Requested(_))) => self.request_refused(now, slot),
             Life::Wanted(_) => {
                 let again_at = if self.leases() { now.mono + spread(LEASE_LOST_WAIT, self.draw()) } else { now.mono };
                 let outside = self.leases();
@@ -229,7 +230,7 @@ impl Node {
         self.came_in_time(slot);
         self.live(
             slot,
-            Life::Running(Going {
+            Life::Running(Box::new(Going {
                 run: run.clone(),
                 occurrence,
                 trigger,
@@ -238,7 +239,7 @@ impl Node {
                 warn_at,
                 failures,
                 stop: None,
-            }),
+            })),
         );
         if let Some(facts) = &mut self.job_mut(slot).facts {
             facts.request =

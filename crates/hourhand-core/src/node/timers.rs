@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::index::Mark;
-use super::life::{Contention, Ending, Going, Life};
+use super::life::{Contention, Life};
 use super::session::State;
 use super::{Node, Now};
 use crate::claim::{Claim, ClaimEvent};
@@ -144,10 +144,11 @@ impl Node {
             for slot in self.index.all(Mark::Active).collect::<Vec<_>>() {
                 let trouble = self.session.trouble.clone();
                 match &self.job(slot).life {
-                    Life::Ending(Ending { epoch, .. }) => {
-                        self.say(Notice::Unrecorded { slot, epoch: *epoch, trouble });
+                    Life::Ending(ending) => {
+                        let epoch = ending.epoch;
+                        self.say(Notice::Unrecorded { slot, epoch, trouble });
                     }
-                    Life::Running(Going { run, .. }) => self.say(Notice::BodyStuck { slot, epoch: run.epoch }),
+                    Life::Running(going) => self.say(Notice::BodyStuck { slot, epoch: going.run.epoch }),
                     Life::Resting | Life::Due | Life::Wanted(_) | Life::Granted(_) | Life::Contended(_) => {}
                 }
             }

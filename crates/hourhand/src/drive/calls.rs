@@ -35,7 +35,7 @@ impl Calls {
     /// Tells a job's hook, if it has one for this.
     pub(super) fn tell(&self, member: &Member, happened: Happened) {
         let what = happened.what;
-        let Some(hook) = member.hooks.of(what).cloned() else { return };
+        let Some(hook) = member.hooks.as_ref().and_then(|hooks| hooks.of(what)).cloned() else { return };
         let (job, said) = (member.name().to_owned(), self.said.clone());
         let event = JobEvent::new(job.clone(), happened);
         // Called inside the task: it may panic before its first await.
@@ -56,7 +56,7 @@ impl Calls {
     /// Asks a job's condition; the answer is an event.
     pub(super) fn ask(&self, slot: Slot, member: &Member) {
         let answer = self.answer.clone();
-        let Some(condition) = member.hooks.condition.clone() else {
+        let Some(condition) = member.hooks.as_ref().and_then(|hooks| hooks.condition.clone()) else {
             // The loop itself holds the other end.
             let _ = answer.send((slot, true));
             return;

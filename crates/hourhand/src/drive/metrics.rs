@@ -58,7 +58,7 @@ impl Meter {
 
     /// Something is said.
     pub(super) fn note(&mut self, notice: &Notice, catalog: &Catalog, now: Mono) {
-        let job = |slot: &Slot| catalog.entry(*slot).name.clone();
+        let job = |slot: &Slot| catalog.entry(*slot).name().to_owned();
         let count = |name: &'static str, slot: &Slot, by: u64| counter!(name, "job" => job(slot)).increment(by);
         match notice {
             Notice::RunStarted { slot, skipped, .. } if *skipped > 0 => count("hourhand_skipped_total", slot, *skipped),

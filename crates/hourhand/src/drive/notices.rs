@@ -9,7 +9,7 @@ use tracing::{debug, error, info, warn};
 use crate::pg::Catalog;
 
 pub(super) fn say(notice: Notice, catalog: &Catalog) {
-    let job = |slot| catalog.entry(slot).name.as_str();
+    let job = |slot| catalog.entry(slot).name();
     match notice {
         Notice::Unavailable(trouble) => {
             let remedy = match trouble.kind {
@@ -69,7 +69,7 @@ pub(super) fn say(notice: Notice, catalog: &Catalog) {
 }
 
 fn say_of_who_runs_it(notice: Notice, catalog: &Catalog) {
-    let job = |slot| catalog.entry(slot).name.as_str();
+    let job = |slot| catalog.entry(slot).name();
     match notice {
         Notice::OtherKey(slot) => error!(
             job = job(slot),
@@ -99,7 +99,7 @@ fn say_of_who_runs_it(notice: Notice, catalog: &Catalog) {
 }
 
 fn say_of_a_run(notice: Notice, catalog: &Catalog) {
-    let job = |slot| catalog.entry(slot).name.as_str();
+    let job = |slot| catalog.entry(slot).name();
     match notice {
         Notice::RunStarted { slot, epoch, trigger, occurrence, takeover, skipped } => {
             let occurrence = occurrence.map(tracing::field::display);
@@ -120,7 +120,7 @@ fn say_of_a_run(notice: Notice, catalog: &Catalog) {
 
 fn say_of_a_death(notice: Notice, catalog: &Catalog) {
     let Notice::HolderDied { slot, epoch, deaths, gave_up } = notice else { return debug!(?notice) };
-    let job = catalog.entry(slot).name.as_str();
+    let job = catalog.entry(slot).name();
     match (deaths, gave_up) {
         (_, true) => {
             error!(job, epoch, deaths, "holder died {deaths} times in a row: the occurrence is handled as failed");
@@ -158,7 +158,7 @@ fn say_of_an_obstacle(notice: Notice, catalog: &Catalog) {
         }
         other => return debug!(?other),
     };
-    let job = catalog.entry(slot).name.as_str();
+    let job = catalog.entry(slot).name();
     let pid = who.as_ref().map(|who| who.pid);
     let silent = who.as_ref().and_then(|who| who.silent).map(|silent| silent.as_secs());
     let (application, client) = who.map(|who| (who.application, who.client)).unwrap_or_default();

@@ -104,10 +104,10 @@ impl Session {
 
     async fn register(&self, catalog: &Catalog, slots: &[Slot], replace: bool) -> Result<Answer, Trouble> {
         let entries: Vec<&Entry> = slots.iter().map(|slot| catalog.entry(*slot)).collect();
-        let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-        let keys: Vec<i64> = entries.iter().map(|entry| entry.key.0).collect();
-        let bodies: Vec<Option<&str>> = entries.iter().map(|entry| entry.body.as_deref()).collect();
-        let initial: Vec<f64> = entries.iter().map(|entry| entry.initial_window_seconds).collect();
+        let names: Vec<&str> = entries.iter().map(|entry| entry.name()).collect();
+        let keys: Vec<i64> = entries.iter().map(|entry| entry.key().0).collect();
+        let bodies: Vec<Option<String>> = entries.iter().map(|entry| entry.body()).collect();
+        let initial: Vec<f64> = entries.iter().map(|entry| entry.initial_window_seconds()).collect();
         let fingerprints: Vec<Option<i64>> = entries.iter().map(|entry| entry.fingerprint).collect();
         let params: [Param<'_>; 6] = [
             (&names, Type::TEXT_ARRAY),
@@ -119,7 +119,7 @@ impl Session {
         ];
         let rows = self.rows(&self.statements.register, &params).await?;
         let others = by_name(rows)?;
-        let other = |slot: &Slot| others.contains_key(&catalog.entry(*slot).name);
+        let other = |slot: &Slot| others.contains_key(catalog.entry(*slot).name());
         Ok(Answer::Registered(slots.iter().copied().filter(other).collect()))
     }
 
@@ -137,7 +137,7 @@ impl Session {
     async fn stand_up(&self, catalog: &Catalog, jobs: &[(Slot, i64)]) -> Result<Answer, Trouble> {
         let (slots, seen): (Vec<Slot>, Vec<i64>) = jobs.iter().copied().unzip();
         let (names, fingerprints) = (catalog.names(&slots), catalog.fingerprints(&slots));
-        let bodies: Vec<Option<&str>> = slots.iter().map(|slot| catalog.entry(*slot).body.as_deref()).collect();
+        let bodies: Vec<Option<String>> = slots.iter().map(|slot| catalog.entry(*slot).body()).collect();
         let params: [Param<'_>; 4] = [
             (&names, Type::TEXT_ARRAY),
             (&seen, Type::INT8_ARRAY),
@@ -187,7 +187,7 @@ impl Session {
     }
 
     async fn settle(&self, catalog: &Catalog, slot: Slot, epoch: i64, died: bool) -> Result<Answer, Trouble> {
-        let name = &catalog.entry(slot).name;
+        let name = &catalog.entry(slot).name();
         let params: [Param<'_>; 4] =
             [(name, Type::TEXT), (&epoch, Type::INT8), (&died, Type::BOOL), (&self.token(), Type::TEXT)];
         let rows = self.rows(&self.statements.settle, &params).await?;
@@ -213,10 +213,10 @@ impl Session {
     }
 
     async fn pass_over(&self, catalog: &Catalog, slot: Slot, seen: i64, skip: &Skip) -> Result<Answer, Trouble> {
-        let (name, newest, count) = (&catalog.entry(slot).name, Tstz(skip.newest), skip.count.cast_signed());
+        let (name, newest, count) = (catalog.entry(slot).name(), Tstz(skip.newest), skip.count.cast_signed());
         let (reason, token) = (skip.reason.as_str(), self.token());
         let params: [Param<'_>; 7] = [
-            (name, Type::TEXT),
+            (&name, Type::TEXT),
             (&seen, Type::INT8),
             (&newest, Type::TIMESTAMPTZ),
             (&count, Type::INT8),
@@ -230,16 +230,16 @@ impl Session {
 
     async fn start(&self, catalog: &Catalog, starts: &[Start], alone: bool) -> Result<Answer, Trouble> {
         let entry = |start: &Start| catalog.entry(start.slot);
-        let names: Vec<&str> = starts.iter().map(|start| entry(start).name.as_str()).collect();
+        let names: Vec<&str> = starts.iter().map(|start| entry(start).name()).collect();
         let occurrences: Vec<_> = starts.iter().map(|start| start.occurrence.map(Tstz)).collect();
         let seen: Vec<i64> = starts.iter().map(|start| start.seen).collect();
         let triggers: Vec<&str> = starts.iter().map(|start| start.trigger.as_str()).collect();
-        let lookbacks: Vec<f64> = starts.iter().map(|start| entry(start).lookback_seconds).collect();
+        let lookbacks: Vec<f64> = starts.iter().map(|start| entry(start).lookback_seconds()).collect();
         let skipped: Vec<i64> = starts.iter().map(|start| start.skipped.cast_signed()).collect();
         let skipped_for: Vec<_> = starts.iter().map(|start| start.skipped_for.map(Tstz)).collect();
         let token = self.token();
         let window_ends: Vec<_> = starts.iter().map(|start| start.window_end.map(Tstz)).collect();
-        let window_maxes: Vec<_> = starts.iter().map(|start| entry(start).window_max_seconds).collect();
+        let window_maxes: Vec<_> = starts.iter().map(|start| entry(start).window_max_seconds()).collect();
         let reasons: Vec<&str> = starts.iter().map(|start| start.reason.as_str()).collect();
         let fingerprints: Vec<Option<i64>> = starts.iter().map(|start| entry(start).fingerprint).collect();
         let taken = |start: &Start| start.taken;
@@ -282,7 +282,7 @@ impl Session {
     }
 
     async fn ping(&self, catalog: &Catalog, runs: &[(Slot, i64)]) -> Result<Answer, Trouble> {
-        let names: Vec<&str> = runs.iter().map(|(slot, _)| catalog.entry(*slot).name.as_str()).collect();
+        let names: Vec<&str> = runs.iter().map(|(slot, _)| catalog.entry(*slot).name()).collect();
         let epochs: Vec<i64> = runs.iter().map(|(_, epoch)| *epoch).collect();
         let params: [Param<'_>; 2] = [(&names, Type::TEXT_ARRAY), (&epochs, Type::INT8_ARRAY)];
         let rows = self.rows(&self.statements.ping, &params).await?;

@@ -10,39 +10,54 @@ use jiff::SignedDuration;
 
 use super::definition;
 
-/// What statements need to know of a job.
+/// One job, for the statements: what they take is read from the definition, which the node has too.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    pub(crate) name: String,
-    pub(crate) key: Key,
-    /// The key of its group.
-    pub(crate) group: Option<Key>,
-    /// The definition as json, for other nodes and for people; none: this node defines nothing, and whatever stands there is right.
-    pub(crate) body: Option<String>,
-    /// Tells definitions apart.
+    definition: Arc<Definition>,
+    start_delay: SignedDuration,
+    /// Tells definitions apart; `None`: nothing is registered but the row.
     pub(crate) fingerprint: Option<i64>,
-    pub(crate) lookback_seconds: f64,
-    pub(crate) initial_window_seconds: f64,
-    pub(crate) window_max_seconds: Option<f64>,
-    pub(crate) retention_seconds: f64,
 }
 
 impl Entry {
-    /// The columns of a definition, in a process with this start delay.
-    pub(crate) fn of(job: &Definition, start_delay: SignedDuration) -> Entry {
-        let body = definition::write(job, start_delay);
-        let registers = job.starts == Starts::BySchedule;
-        Entry {
-            name: job.name.to_string(),
-            key: job.key,
-            group: job.group.as_ref().map(|group| group.key),
-            fingerprint: registers.then(|| definition::fingerprint(&body)),
-            body: registers.then_some(body),
-            lookback_seconds: job.lookback.as_secs_f64(),
-            initial_window_seconds: job.initial_window.as_secs_f64(),
-            retention_seconds: job.retention.as_secs_f64(),
-            window_max_seconds: job.window_max.map(|length| length.as_secs_f64()),
-        }
+    pub(crate) fn of(definition: Arc<Definition>, start_delay: SignedDuration) -> Entry {
+        let registers = definition.starts == Starts::BySchedule;
+        let fingerprint = || definition::fingerprint(&definition::write(&definition, start_delay));
+        Entry { fingerprint: registers.then(fingerprint), definition, start_delay }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.definition.name.as_str()
+    }
+
+    pub(crate) fn key(&self) -> Key {
+        self.definition.key
+    }
+
+    /// The key of its group.
+    pub(crate) fn group(&self) -> Option<Key> {
+        self.definition.group.as_ref().map(|group| group.key)
+    }
+
+    /// The definition as it is registered. Written anew each time: it is read once in the life of most processes.
+    pub(crate) fn body(&self) -> Option<String> {
+        self.fingerprint.map(|_| definition::write(&self.definition, self.start_delay))
+    }
+
+    pub(crate) fn lookback_seconds(&self) -> f64 {
+        self.definition.lookback.as_secs_f64()
+    }
+
+    pub(crate) fn initial_window_seconds(&self) -> f64 {
+        self.definition.initial_window.as_secs_f64()
+    }
+
+    pub(crate) fn window_max_seconds(&self) -> Option<f64> {
+        self.definition.window_max.map(|length| length.as_secs_f64())
+    }
+
+    pub(crate) fn retention_seconds(&self) -> f64 {
+        self.definition.retention.as_secs_f64()
     }
 }
 
@@ -75,11 +90,11 @@ impl Catalog {
     /// Which of these are jobs of this node, in one pass.
     pub(crate) fn find<'a, T>(&'a self, by_name: &'a HashMap<String, T>) -> impl Iterator<Item = (Slot, &'a T)> {
         let entries = self.entries.iter().enumerate().filter(|_| !by_name.is_empty());
-        entries.filter_map(|(at, entry)| Some((Slot(at), by_name.get(&entry.as_ref()?.name)?)))
+        entries.filter_map(|(at, entry)| Some((Slot(at), by_name.get(entry.as_ref()?.name())?)))
     }
 
     pub(crate) fn names(&self, slots: &[Slot]) -> Vec<&str> {
-        slots.iter().map(|slot| self.entry(*slot).name.as_str()).collect()
+        slots.iter().map(|slot| self.entry(*slot).name()).collect()
     }
 
     pub(crate) fn fingerprints(&self, slots: &[Slot]) -> Vec<Option<i64>> {
@@ -87,12 +102,12 @@ impl Catalog {
     }
 
     pub(crate) fn keys(&self, slots: &[Slot]) -> Vec<i64> {
-        slots.iter().map(|slot| self.entry(*slot).key.0).collect()
+        slots.iter().map(|slot| self.entry(*slot).key().0).collect()
     }
 
     /// The keys of their groups, one a job.
     pub(crate) fn groups(&self, slots: &[Slot]) -> Vec<Option<i64>> {
-        slots.iter().map(|slot| self.entry(*slot).group.map(|group| group.0)).collect()
+        slots.iter().map(|slot| self.entry(*slot).group().map(|group| group.0)).collect()
     }
 
     /// All that the session holds when it has these jobs: their locks, then those of their groups.
@@ -104,7 +119,7 @@ impl Catalog {
 
     /// The halves of the keys as the two-integer lock functions take them.
     pub(crate) fn halves(&self, slots: &[Slot]) -> (Vec<i32>, Vec<i32>) {
-        halves(slots.iter().map(|slot| self.entry(*slot).key))
+        halves(slots.iter().map(|slot| self.entry(*slot).key()))
     }
 }
 

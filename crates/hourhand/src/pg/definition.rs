@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hourhand_core::backoff::Retry;
 use hourhand_core::facts::Registered;
-use hourhand_core::job::{CatchUp, Definition, Group, Overlap};
+use hourhand_core::job::{CatchUp, Definition, Group, Overlap, Policies};
 use hourhand_core::key::Key;
 use hourhand_core::name::JobName;
 use hourhand_core::schedule::Schedule;
@@ -140,7 +140,7 @@ fn definition(name: &str, key: Key, body: &Body) -> Option<Definition> {
     let defaults = Definition::new(JobName::parse(name).ok()?, key, schedule);
     let or = |length: Option<f64>, default: SignedDuration| length.map_or(Some(default), seconds);
     let maybe = |length: Option<f64>| length.map_or(Some(None), |length| seconds(length).map(Some));
-    Some(Definition {
+    let policies = Policies {
         abandon_after: or(body.abandon_after, defaults.abandon_after)?,
         catch_up: body.catch_up.as_deref().map_or(Some(defaults.catch_up), catch_up)?,
         catch_up_window: maybe(body.catch_up_window)?,
@@ -160,8 +160,9 @@ fn definition(name: &str, key: Key, body: &Body) -> Option<Definition> {
         timeout: maybe(body.timeout)?.map_or(defaults.timeout, |length| (!length.is_zero()).then_some(length)),
         warn_after: maybe(body.warn_after)?,
         window_max: maybe(body.window_max)?,
-        ..defaults
-    })
+        ..Policies::clone(&defaults)
+    };
+    Some(Definition { policies: Arc::new(policies), ..defaults })
 }
 
 fn seconds(length: f64) -> Option<SignedDuration> {
@@ -210,7 +211,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let full = Definition {
+        let full = Policies {
             abandon_after: SignedDuration::from_secs(5),
             warn_after: Some(SignedDuration::from_mins(20)),
             catch_up: CatchUp::All(5),
@@ -228,8 +229,9 @@ mod tests {
             stop_grace: SignedDuration::from_secs(3),
             timeout: None,
             window_max: Some(SignedDuration::from_hours(6)),
-            ..plain()
+            ..Policies::clone(&plain())
         };
+        let full = Definition { policies: Arc::new(full), ..plain() };
         for definition in [plain(), full] {
             let text = write(&definition, SignedDuration::from_secs(90));
             let read = read("order-sync", definition.key, 7, &text);

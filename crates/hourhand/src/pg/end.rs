@@ -21,7 +21,7 @@ impl Session {
         alone: bool,
         outputs: &[Option<String>],
     ) -> Result<Answer, Trouble> {
-        let names: Vec<&str> = ends.iter().map(|end| catalog.entry(end.slot).name.as_str()).collect();
+        let names: Vec<&str> = ends.iter().map(|end| catalog.entry(end.slot).name()).collect();
         let epochs: Vec<i64> = ends.iter().map(|end| end.epoch).collect();
         let outcomes: Vec<&str> = ends.iter().map(|end| end.verdict.outcome.as_str()).collect();
         let full = |end: &End| end.form == EndForm::Full;

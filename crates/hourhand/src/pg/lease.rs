@@ -75,7 +75,7 @@ impl Session {
         runs: &[(Slot, i64)],
         signature: &Signature,
     ) -> Result<Answer, Trouble> {
-        let names: Vec<&str> = runs.iter().map(|(slot, _)| catalog.entry(*slot).name.as_str()).collect();
+        let names: Vec<&str> = runs.iter().map(|(slot, _)| catalog.entry(*slot).name()).collect();
         let epochs: Vec<i64> = runs.iter().map(|(_, epoch)| *epoch).collect();
         let ttl = self.ttl.as_secs_f64();
         let params: [Param<'_>; 4] = [
@@ -87,7 +87,7 @@ impl Session {
         let rows = self.rows(&self.statements.renew_leases, &params).await?;
         let row = rows.first().ok_or_else(|| unexpected("the renewal returned no row"))?;
         let owned: Vec<String> = get(row, "owned")?;
-        let owns = |slot: &Slot| owned.contains(&catalog.entry(*slot).name);
+        let owns = |slot: &Slot| owned.iter().any(|name| name == catalog.entry(*slot).name());
         Ok(Answer::Pinged(Proof {
             marked: true,
             read_only: false,

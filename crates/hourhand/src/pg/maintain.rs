@@ -25,7 +25,7 @@ impl Session {
             let key: i64 = get(row, "key")?;
             let of_key = |slot: &Slot| {
                 let entry = catalog.entry(*slot);
-                entry.key.0 == key || entry.group.is_some_and(|group| group.0 == key)
+                entry.key().0 == key || entry.group().is_some_and(|group| group.0 == key)
             };
             let obstacle = obstacle(row)?;
             Ok(slots.iter().copied().filter(of_key).map(|slot| (slot, obstacle.clone())).collect())
@@ -36,7 +36,7 @@ impl Session {
 
     pub(super) async fn unblock(&self, catalog: &Catalog, slot: Slot) -> Result<Answer, Trouble> {
         let evict_after = self.ttl.as_secs_f64() * 1.25;
-        let name = &catalog.entry(slot).name;
+        let name = &catalog.entry(slot).name();
         let params: [Param<'_>; 2] = [(name, Type::TEXT), (&evict_after, Type::FLOAT8)];
         let rows = self.rows(&self.statements.unblock, &params).await?;
         Ok(Answer::Blocker(rows.first().map(obstacle).transpose()?))

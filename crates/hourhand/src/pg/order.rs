@@ -15,7 +15,7 @@ const PRUNE_ROWS_MAX: i64 = 1000;
 
 impl Session {
     pub(super) async fn order(&self, catalog: &Catalog, slot: Slot, order: &Order) -> Result<Answer, Trouble> {
-        let name = &catalog.entry(slot).name;
+        let name = &catalog.entry(slot).name();
         let ordered = match order {
             Order::Pause { until, reason, actor } => {
                 let until = until.map(Tstz);
@@ -64,7 +64,7 @@ impl Session {
 
     /// Takes note of occurrences that wait too long.
     pub(super) async fn late(&self, catalog: &Catalog, late: &[(Slot, Timestamp)]) -> Result<Answer, Trouble> {
-        let names: Vec<&str> = late.iter().map(|(slot, _)| catalog.entry(*slot).name.as_str()).collect();
+        let names: Vec<&str> = late.iter().map(|(slot, _)| catalog.entry(*slot).name()).collect();
         let occurrences: Vec<Tstz> = late.iter().map(|(_, occurrence)| Tstz(*occurrence)).collect();
         let params: [Param<'_>; 2] = [(&names, Type::TEXT_ARRAY), (&occurrences, Type::TIMESTAMPTZ_ARRAY)];
         let first = by_name(self.rows(&self.statements.late, &params).await?)?;
@@ -73,8 +73,8 @@ impl Session {
 
     /// Removes a batch of old history.
     pub(super) async fn prune(&self, catalog: &Catalog) -> Result<Answer, Trouble> {
-        let names: Vec<&str> = catalog.all().map(|entry| entry.name.as_str()).collect();
-        let retentions: Vec<f64> = catalog.all().map(|entry| entry.retention_seconds).collect();
+        let names: Vec<&str> = catalog.all().map(|entry| entry.name()).collect();
+        let retentions: Vec<f64> = catalog.all().map(|entry| entry.retention_seconds()).collect();
         let params: [Param<'_>; 3] =
             [(&names, Type::TEXT_ARRAY), (&retentions, Type::FLOAT8_ARRAY), (&PRUNE_ROWS_MAX, Type::INT8)];
         let rows = self.rows(&self.statements.prune, &params).await?;

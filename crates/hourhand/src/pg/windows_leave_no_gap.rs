@@ -157,7 +157,7 @@ impl Life {
         definition.window_max = policies.window_max.map(|max| seconds(max.into()));
         definition.retry = hourhand_core::backoff::Retry::fixed(policies.attempts, SignedDuration::ZERO);
         let mut catalog = Catalog { entries: Vec::new(), node: "windows".to_owned() };
-        catalog.put(SLOT, Some(Arc::new(Entry::of(&definition, SignedDuration::ZERO))));
+        catalog.put(SLOT, Some(Arc::new(Entry::of(Arc::new(definition.clone()), SignedDuration::ZERO))));
         let model = Model { spans: Vec::new(), begins: Timestamp::UNIX_EPOCH };
         let mut life = Life { session: opened.session, catalog, definition, model };
         life.ask(Question::Register { jobs: vec![SLOT], replace: true }).await;
