@@ -42,7 +42,7 @@ fn build_peers(place: &Path) -> Result<()> {
 /// Unless hourhand alone is asked for, or the caller names the place of the peers.
 fn wants_peers(told: &[OsString]) -> bool {
     let words: Vec<&str> = told.iter().filter_map(|word| word.to_str()).collect();
-    let alone = ["--goals", "--schedules", "--help", "-h", "--peers"];
+    let alone = ["--goals", "--scale", "--schedules", "--help", "-h", "--peers"];
     if words.iter().any(|word| alone.contains(word) || word.starts_with("--peers=")) {
         return false;
     }

@@ -36,6 +36,7 @@ cargo xtask bench   hourhand beside other schedulers: what they cost, how late t
             --spans short      everything and everybody within half an hour; quick: to see that it works
             --build-only       builds everybody, for a machine that is to be quiet when it measures
             --goals            hourhand alone, against its own goals
+            --scale            hourhand alone: 4, 20 and 60 processes, and what an occurrence costs the server
             --schedules        how long the next instant of a schedule takes to find
             ...                --help says what else
 cargo xtask check   format, clippy, documentation, tidiness

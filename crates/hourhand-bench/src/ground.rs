@@ -98,6 +98,16 @@ impl Ground {
         Ok(self.client()?.query_one(sql, &[&place.name])?.get(0))
     }
 
+    /// Sessions that were ever opened to that database, as far as they have said so: a session says it when it ends, at the latest.
+    ///
+    /// # Errors
+    ///
+    /// If the server refuses.
+    pub(crate) fn sessions(&self, place: &Place) -> Result<f64> {
+        let sql = "select sessions::float8 from pg_stat_database where datname = $1";
+        Ok(self.client()?.query_one(sql, &[&place.name])?.get(0))
+    }
+
     /// Stops the server, leaves it down for that long, and starts it again.
     ///
     /// # Errors

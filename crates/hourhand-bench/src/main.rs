@@ -9,6 +9,7 @@ mod ground;
 mod pgbench;
 mod pgbouncer;
 mod process;
+mod scale;
 mod scenario;
 mod schedules;
 mod spans;
@@ -39,6 +40,9 @@ struct Arguments {
     /// hourhand alone, against its own goals.
     #[arg(long)]
     goals: bool,
+    /// hourhand alone: fleets of 4, 20 and 60 processes, and what an occurrence costs the server.
+    #[arg(long)]
+    scale: bool,
     /// How long the next instant of a schedule takes to find.
     #[arg(long)]
     schedules: bool,
@@ -86,9 +90,10 @@ fn main() -> Result<()> {
     let scenarios = if arguments.scenario.is_empty() { Scenario::value_variants() } else { &arguments.scenario };
     let ground = Ground::start()?;
     let mut report = Report::begin(&arguments, ground.version());
-    if arguments.goals {
+    if arguments.goals || arguments.scale {
         let ours = subjects.first().context("hourhand is not among those chosen")?;
-        let figures = goals::run(&ground, ours, arguments.spans)?;
+        let alone = if arguments.scale { scale::run } else { goals::run };
+        let figures = alone(&ground, ours, arguments.spans)?;
         report.shown = vec![Shown { figures, ..hourhand() }];
         return print(&arguments, &report);
     }
