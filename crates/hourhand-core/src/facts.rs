@@ -41,6 +41,8 @@ pub struct Renamed {
 }
 
 /// A job's row and its surroundings at one moment. Old as soon as it is read: a start re-checks all that matters.
+///
+/// A node keeps them for all its jobs: what few jobs have stands in boxes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
     /// The epoch of the newest start; 0 before the first.
@@ -52,9 +54,9 @@ pub struct Facts {
     /// Occurrences up to here were nobody's to run: the schedule was registered then.
     pub counts_from: Option<Timestamp>,
     /// Another definition than this node's is the registered one.
-    pub other: Option<Registered>,
+    pub other: Option<Box<Registered>>,
     /// The job goes on under another name: nothing of it starts under this one.
-    pub renamed: Option<Renamed>,
+    pub renamed: Option<Box<Renamed>>,
     /// The occurrence whose counters these are.
     pub open_for: Option<Timestamp>,
     /// Attempts used up by the open occurrence.
@@ -70,7 +72,7 @@ pub struct Facts {
     /// What lies before this instant counts as handled: the job was paused until then.
     pub resumed_at: Option<Timestamp>,
     /// Whoever holds the lock, hourhand or not.
-    pub holder: Option<Holder>,
+    pub holder: Option<Box<Holder>>,
     /// Somebody else's lease runs out after this.
     pub lease_left: Option<Duration>,
     /// The lock is held by the session of the newest start, and its end is not recorded.

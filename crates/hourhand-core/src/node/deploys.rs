@@ -60,7 +60,7 @@ impl Node {
             return overdue(definition, facts, server, bound);
         }
         let bound = Duration::try_from(bound).unwrap_or_default();
-        job.lost_since.is_some_and(|(_, since)| now.mono - since > bound)
+        job.lost_since.as_ref().is_some_and(|lost| now.mono - lost.1 > bound)
             && overdue(definition, facts, server, SignedDuration::ZERO)
     }
 

@@ -19,7 +19,9 @@ use crate::time::Mono;
 impl Job {
     /// The occurrence that waits has waited too long by now, and was not looked at since.
     pub(super) fn is_late_since_look(&self, now: Mono) -> bool {
-        self.waiting.is_some_and(|waiting| !waiting.told && waiting.late_at <= now && self.looked_at < waiting.late_at)
+        self.waiting
+            .as_ref()
+            .is_some_and(|waiting| !waiting.told && waiting.late_at <= now && self.looked_at < waiting.late_at)
     }
 }
 
@@ -77,12 +79,12 @@ impl Node {
         if !job.definition.tells_late {
             return;
         }
-        let known = job.waiting;
+        let known = job.waiting.as_deref().copied();
         let waiting = (!facts.paused && !facts.running && job.going().is_none())
             .then(|| self.waiting(now, slot, facts))
             .flatten()
             .map(|fresh| known.filter(|known| known.occurrence == fresh.occurrence && known.told).unwrap_or(fresh));
-        self.job_mut(slot).waiting = waiting;
+        self.job_mut(slot).waiting = waiting.map(Box::new);
     }
 
     fn waiting(&self, now: Now, slot: Slot, facts: &Facts) -> Option<Waiting> {
@@ -99,7 +101,7 @@ impl Node {
     pub(super) fn tell_late(&self, now: Mono) -> Option<Question> {
         let late = self.index.all(Mark::Waiting).filter_map(|slot| {
             let job = self.job(slot);
-            let waiting = job.waiting.filter(|waiting| !waiting.told && waiting.late_at <= now)?;
+            let waiting = job.waiting.as_ref().filter(|waiting| !waiting.told && waiting.late_at <= now)?;
             (job.looked_at >= waiting.late_at).then_some((slot, waiting.occurrence))
         });
         let late: Vec<_> = late.collect();

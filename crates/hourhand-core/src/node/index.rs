@@ -196,7 +196,7 @@ impl Standing {
     fn of(job: &Job, ttl: Duration) -> Standing {
         let active = job.is_active();
         let busy = job.holds.lock || job.going().is_some();
-        let late = job.waiting.filter(|waiting| active && !waiting.told).map(|waiting| waiting.late_at);
+        let late = job.waiting.as_ref().filter(|waiting| active && !waiting.told).map(|waiting| waiting.late_at);
         let tickets = !job.tickets.is_empty();
         let mut marks = 0;
         let mut mark = |mark: Mark, has: bool| marks |= u32::from(has) << mark as u32;

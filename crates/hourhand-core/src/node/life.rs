@@ -39,7 +39,7 @@ pub(super) struct Job {
     /// It did not hold for this occurrence, and that has been said.
     pub(super) declined: Option<Timestamp>,
     /// The occurrence that waits, and when that has been too long.
-    pub(super) waiting: Option<Waiting>,
+    pub(super) waiting: Option<Box<Waiting>>,
     /// An end that the database would not take in time: written through any later session.
     pub(super) unrecorded: Option<Box<Ending>>,
     /// A body that would not stop: no run here until its task has ended.
@@ -62,7 +62,7 @@ pub(super) struct Job {
     pub(super) said_foreign: Option<i32>,
     pub(super) said_may_not: Option<i32>,
     /// A run without an end and without its lock, and the first look that saw it so.
-    pub(super) lost_since: Option<(i64, Mono)>,
+    pub(super) lost_since: Option<Box<(i64, Mono)>>,
     /// When its lock (or its group's) was refused last.
     pub(super) refused_at: Option<Mono>,
     /// When the maintainer looked last.

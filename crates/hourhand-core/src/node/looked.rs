@@ -126,9 +126,10 @@ impl Node {
         if facts.holder.is_none() || facts.running {
             self.job_mut(slot).said_foreign = None;
         }
-        let before = self.job(slot).lost_since;
+        let before = self.job(slot).lost_since.as_deref().copied();
         let lost = facts.open_run().filter(|_| !facts.running);
-        self.job_mut(slot).lost_since = lost.map(|epoch| before.filter(|b| b.0 == epoch).unwrap_or((epoch, now.mono)));
+        let since = |epoch| before.filter(|before| before.0 == epoch).unwrap_or((epoch, now.mono));
+        self.job_mut(slot).lost_since = lost.map(since).map(Box::new);
         self.definition_looked_at(slot, facts);
         self.note_waiting(now, slot, facts);
         self.close_exhausted(slot, facts);

@@ -37,7 +37,7 @@ impl Server {
             handled_until: row.handled_until,
             counts_from: Some(row.counts_from),
             renamed: None,
-            other: self.other(job, row, pid),
+            other: self.other(job, row, pid).map(Box::new),
             open_for: row.open_for,
             attempts: row.attempts,
             failures: 0,
@@ -47,7 +47,8 @@ impl Server {
             resumed_at: row.resumed_at,
             holder: holder
                 .map(|pid| Holder { pid, application: application(pid) })
-                .or_else(|| lease.map(|lease| Holder { pid: 0, application: Some(lease.holder.clone()) })),
+                .or_else(|| lease.map(|lease| Holder { pid: 0, application: Some(lease.holder.clone()) }))
+                .map(Box::new),
             lease_left: lease.and_then(|lease| (lease.expires_at? - now).try_into().ok()),
             running: self.is_running(job, row) || leased,
             mine: if token.is_some() { own_run } else { row.pid == Some(pid) },

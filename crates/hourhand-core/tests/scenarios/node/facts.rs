@@ -24,14 +24,14 @@ pub(crate) fn set(facts: &mut Facts, word: &str) {
         "counts_from" => facts.counts_from = optional(value).map(time),
         "open" => facts.open_for = optional(value).map(time),
         "attempts" => facts.attempts = value.parse().unwrap(),
-        "renamed" => facts.renamed = optional(value).map(renamed),
+        "renamed" => facts.renamed = optional(value).map(renamed).map(Box::new),
         "failures" => facts.failures = value.parse().unwrap(),
         "deaths" => facts.deaths = value.parse().unwrap(),
         "not_before" => facts.not_before = optional(value).map(time),
         "paused" => facts.paused = true,
         "not-paused" => facts.paused = false,
         "resumed" => facts.resumed_at = optional(value).map(time),
-        "holder" => facts.holder = optional(value).map(holder),
+        "holder" => facts.holder = optional(value).map(holder).map(Box::new),
         "mine" => facts.mine = true,
         "not-mine" => facts.mine = false,
         "node" => facts.node = optional(value).map(str::to_owned),
@@ -42,7 +42,7 @@ pub(crate) fn set(facts: &mut Facts, word: &str) {
         "behind" => facts.window_behind = true,
         "asked" => facts.request = optional(value).map(request),
         "running" => running(facts, value),
-        "other" => facts.other = optional(value).map(other),
+        "other" => facts.other = optional(value).map(other).map(Box::new),
         "lost" => lost(facts, value),
         _ => panic!("no such fact: {word}"),
     }
@@ -86,7 +86,7 @@ fn running(facts: &mut Facts, value: &str) {
     };
     facts.epoch = epoch.parse().unwrap();
     facts.running = true;
-    facts.holder = Some(Holder { pid: pid.parse().unwrap(), application: Some("hourhand other".to_owned()) });
+    facts.holder = Some(Box::new(Holder { pid: pid.parse().unwrap(), application: Some("hourhand other".to_owned()) }));
     facts.node = Some("other".to_owned());
 }
 
