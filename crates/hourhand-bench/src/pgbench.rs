@@ -47,7 +47,7 @@ fn script() -> String {
     let fingerprints = "(select array_agg(fingerprint order by job) from hourhand.definition)".to_owned();
     let (names, keys, epochs) = (column("name"), column("key"), column("epoch"));
     let (none, nobody) = (|kind: &str| all(kind, "null"), "null::text".to_owned());
-    let look = [names.clone(), nobody.clone(), fingerprints.clone()];
+    let look = [names.clone(), nobody.clone(), fingerprints.clone(), "false".to_owned()];
     let start = [
         names.clone(),
         all("timestamptz", "clock_timestamp()"),

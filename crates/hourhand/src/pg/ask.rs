@@ -198,11 +198,11 @@ impl Session {
 
     async fn settle_lost(&self, catalog: &Catalog, epochs: &[i64]) -> Result<Answer, Trouble> {
         let rows = by_name(self.rows(&self.statements.settle_lost, &[(&epochs, Type::INT8_ARRAY)]).await?)?;
-        let slots: HashMap<&String, Slot> =
-            catalog.find(&rows).map(|(slot, _)| (&catalog.entry(slot).name, slot)).collect();
+        let slots: HashMap<&str, Slot> =
+            catalog.find(&rows).map(|(slot, _)| (catalog.entry(slot).name(), slot)).collect();
         let settled = rows.iter().map(|(job, row)| {
             Ok(SettledRun {
-                slot: slots.get(job).copied(),
+                slot: slots.get(job.as_str()).copied(),
                 job: job.clone(),
                 epoch: get(row, "epoch")?,
                 deaths: u32::try_from(get::<i32>(row, "deaths")?).unwrap_or(0),
