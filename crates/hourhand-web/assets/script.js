@@ -37,6 +37,7 @@
       const iso = at.toISOString();
       utc.className = "utc";
       utc.textContent = `${iso.slice(0, 10) === day(at) ? "" : iso.slice(5, 10) + " "}${iso.slice(11, 16)} UTC`;
+      time.classList.add("local");
       time.replaceChildren(`${day(at)} ${clock(at)}:${two(at.getSeconds())} `, utc);
     }
     for (const tick of root.querySelectorAll("text[data-at]")) {

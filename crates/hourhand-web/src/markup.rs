@@ -45,9 +45,8 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// The whole page in which nothing steers the eye, whatever strangers wrote: control characters as pictures (`␛`), those that turn the
-/// direction of writing or are not seen as their numbers. Ends of lines and tabs stay. What a form has to send back as it is stands in
-/// [`value`].
+/// The whole page in which nothing steers the eye, whatever strangers wrote: `⟨ESC⟩`, `⟨U+202E⟩`. Ends of lines and tabs stay. What a form
+/// has to send back as it is stands in [`value`].
 pub(crate) fn visible(html: &str) -> Cow<'_, str> {
     let stands = |sign: char| !plain::steers(sign) || sign == '\n' || sign == '\t';
     if html.chars().all(stands) {
@@ -59,8 +58,10 @@ pub(crate) fn visible(html: &str) -> Cow<'_, str> {
         match sign {
             sign if stands(sign) => shown.push(sign),
             '\r' if signs.peek() == Some(&'\n') => {}
-            '\u{7f}' => shown.push('␡'),
-            '\0'..='\u{1f}' => shown.extend(char::from_u32(0x2400 + u32::from(sign))),
+            '\u{1b}' => shown.push_str("⟨ESC⟩"),
+            '\r' => shown.push_str("⟨CR⟩"),
+            '\u{8}' => shown.push_str("⟨BS⟩"),
+            '\u{7}' => shown.push_str("⟨BEL⟩"),
             other => {
                 let _ = write!(shown, "⟨U+{:04X}⟩", u32::from(other));
             }
@@ -138,6 +139,7 @@ pub(crate) fn sentence(text: &str) -> String {
 /// The beginning of a text that may be long.
 pub(crate) fn first_line(text: &str) -> String {
     const CHARS_MAX: usize = 160;
+    let text = without_colours(text);
     let line = text.lines().next().unwrap_or_default();
     let cut: String = line.chars().take(CHARS_MAX).collect();
     if cut.len() < text.len() { format!("{cut}…") } else { cut }
@@ -228,7 +230,10 @@ mod tests {
 
     #[test]
     fn nothing_on_a_page_steers_the_eye_and_forms_send_names_back_as_they_are() {
-        assert_eq!(visible("a\u{1b}[2Jb\u{202e}c\r\nd\te\rf\u{7f}\u{9b}"), "a␛[2Jb⟨U+202E⟩c\nd\te␍f␡⟨U+009B⟩");
+        assert_eq!(
+            visible("a\u{1b}[2Jb\u{202e}c\r\nd\te\rf\u{7f}\u{9b}"),
+            "a⟨ESC⟩[2Jb⟨U+202E⟩c\nd\te⟨CR⟩f⟨U+007F⟩⟨U+009B⟩"
+        );
         assert!(matches!(visible("정산-작업 ⏰"), Cow::Borrowed(_)));
         assert_eq!(value("a\u{202e}\"<").to_string(), "a&#8238;&quot;&lt;");
     }

@@ -14,10 +14,10 @@ const WIDTH: f64 = 1000.0;
 /// Room for what is still to come.
 const FUTURE: f64 = 0.06;
 const RUNS: (f64, f64) = (22.0, 40.0);
-const MISSED: f64 = 80.0;
-const WINDOWS: f64 = 102.0;
-const AXIS: f64 = 134.0;
-const HEIGHT: f64 = 152.0;
+/// Below each other, as far as there is something in them.
+const MISSED_HEIGHT: f64 = 22.0;
+const WINDOWS_HEIGHT: f64 = 32.0;
+const AXIS_HEIGHT: f64 = 18.0;
 
 /// Occurrences without an entry in history.
 #[derive(Debug, Default)]
@@ -41,34 +41,43 @@ pub(crate) struct Timeline<'a> {
     pub(crate) span: SignedDuration,
 }
 
+/// Where lanes are, from above; none: there is nothing in it.
+struct Lanes {
+    missed: Option<f64>,
+    windows: Option<f64>,
+    axis: f64,
+}
+
 impl Timeline<'_> {
     /// The picture.
     pub(crate) fn draw(&self) -> Markup {
+        let lanes = self.lanes();
         let mut svg = format!(
-            "<svg class=\"timeline\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">",
+            "<svg class=\"timeline\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{}\">",
+            lanes.axis + AXIS_HEIGHT,
             escape(&self.label())
         );
-        self.axis(&mut svg);
-        let has_missed = !self.moments.waiting.is_empty() || self.entries.iter().any(|entry| entry.epoch.is_none());
-        let has_windows = self.entries.iter().any(|entry| covered(entry).is_some());
-        let lanes = [
-            (true, RUNS.0 - 8.0, "runs"),
-            (has_missed, MISSED - 8.0, "missed, skipped"),
-            (has_windows, WINDOWS - 5.0, "covered data"),
+        self.axis(&mut svg, lanes.axis);
+        let words = [
+            (Some(RUNS.0), -8.0, "runs"),
+            (lanes.missed, -8.0, "missed, skipped"),
+            (lanes.windows, -5.0, "covered data"),
         ];
-        for (_, y, word) in lanes.into_iter().filter(|(has_any, ..)| *has_any) {
-            let _ = write!(svg, "<text class=\"lane\" x=\"0\" y=\"{y}\">{word}</text>");
+        for (y, above, word) in words {
+            let Some(y) = y else { continue };
+            let _ = write!(svg, "<text class=\"lane\" x=\"0\" y=\"{}\">{word}</text>", y + above);
         }
         // Spans of two runs in a row may touch or overlap: they take turns on two lines.
-        let mut lines = [WINDOWS, WINDOWS + 9.0].into_iter().cycle();
+        let windows = lanes.windows.unwrap_or_default();
+        let mut lines = [windows, windows + 9.0].into_iter().cycle();
         for entry in self.entries {
             if entry.epoch.is_some() {
                 self.run(&mut svg, entry);
                 if let Some(window) = covered(entry) {
-                    self.window(&mut svg, window, lines.next().unwrap_or(WINDOWS));
+                    self.window(&mut svg, window, lines.next().unwrap_or(windows));
                 }
             } else {
-                self.skip(&mut svg, entry);
+                self.skip(&mut svg, entry, lanes.missed.unwrap_or_default());
             }
         }
         if let Some(since) = self.running_since {
@@ -81,10 +90,25 @@ impl Timeline<'_> {
                 utc(since)
             );
         }
-        self.moments(&mut svg);
+        self.moments(&mut svg, lanes.missed.unwrap_or_default());
         let x = self.x(self.now);
-        let _ = write!(svg, "<line class=\"now\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"8\" y2=\"{AXIS}\"/></svg>");
+        let _ = write!(svg, "<line class=\"now\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"8\" y2=\"{}\"/></svg>", lanes.axis);
         Markup::of(svg)
+    }
+
+    /// Only what there is takes room.
+    fn lanes(&self) -> Lanes {
+        let has_missed = !self.moments.waiting.is_empty() || self.entries.iter().any(|entry| entry.epoch.is_none());
+        let has_windows = self.entries.iter().any(|entry| covered(entry).is_some());
+        let mut bottom = RUNS.0 + RUNS.1;
+        let mut lane = |height: f64, above: f64| {
+            let y = bottom + above;
+            bottom += height;
+            y
+        };
+        let missed = has_missed.then(|| lane(MISSED_HEIGHT, 18.0));
+        let windows = has_windows.then(|| lane(WINDOWS_HEIGHT, 18.0));
+        Lanes { missed, windows, axis: bottom + 16.0 }
     }
 
     fn label(&self) -> String {
@@ -106,7 +130,7 @@ impl Timeline<'_> {
     }
 
     /// Lines at round times, in UTC; the script puts the reader's own in their place.
-    fn axis(&self, svg: &mut String) {
+    fn axis(&self, svg: &mut String, bottom: f64) {
         let step = if self.span.as_hours() > 48 { 86_400 } else { 3 * 3600 };
         let first = self.now.checked_sub(self.span).map_or(0, Timestamp::as_second).div_euclid(step) + 1;
         let format = if step == 86_400 { "%a %d" } else { "%H:%M" };
@@ -116,9 +140,9 @@ impl Timeline<'_> {
             let (x, text) = (self.x(at), at.to_zoned_datetime(TimeZone::UTC).strftime(format).to_string());
             let _ = write!(
                 svg,
-                "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"8\" y2=\"{AXIS}\"/>\
+                "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"8\" y2=\"{bottom}\"/>\
                  <text class=\"tick\" data-at=\"{at}\" x=\"{x:.1}\" y=\"{}\">{text}</text>",
-                AXIS + 14.0
+                bottom + 14.0
             );
         }
     }
@@ -152,18 +176,18 @@ impl Timeline<'_> {
         );
     }
 
-    fn skip(&self, svg: &mut String, entry: &HistoryEntry) {
+    fn skip(&self, svg: &mut String, entry: &HistoryEntry, y: f64) {
         let x = self.x(entry.scheduled_for.unwrap_or(entry.ended_at));
         let title = escape(&told(entry));
-        let _ = write!(svg, "<path class=\"skipped\" d=\"{}\"><title>{title}</title></path>", diamond(x));
+        let _ = write!(svg, "<path class=\"skipped\" d=\"{}\"><title>{title}</title></path>", diamond(x, y));
     }
 
-    fn moments(&self, svg: &mut String) {
+    fn moments(&self, svg: &mut String, y: f64) {
         for at in &self.moments.waiting {
             let _ = write!(
                 svg,
                 "<path class=\"missed\" d=\"{}\"><title>due {} UTC, and not run</title></path>",
-                diamond(self.x(*at)),
+                diamond(self.x(*at), y),
                 utc(*at)
             );
         }
@@ -186,6 +210,6 @@ fn covered(entry: &HistoryEntry) -> Option<Window> {
     entry.window.filter(|window| window.until > window.from && entry.outcome == "succeeded")
 }
 
-fn diamond(x: f64) -> String {
-    format!("M{:.1} {MISSED}l5 -5l5 5l-5 5z", x - 5.0)
+fn diamond(x: f64, y: f64) -> String {
+    format!("M{:.1} {y}l5 -5l5 5l-5 5z", x - 5.0)
 }

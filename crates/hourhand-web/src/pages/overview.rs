@@ -20,9 +20,9 @@ use crate::frame::Frame;
 use crate::markup::{self, Markup};
 
 /// So many jobs on a page: what is read and drawn for a page is bounded, however many there are.
-const JOBS_MAX: usize = 100;
+const JOBS_MAX: usize = 50;
 /// A list that nobody reads to its end helps nobody; the numbers above it lead to all.
-const CONCERNS_MAX: usize = 20;
+const CONCERNS_MAX: usize = 10;
 /// The newest run is looked for among so many entries: what was skipped may have been recorded after it.
 const SKIPS_MAX: u32 = 5;
 
@@ -64,6 +64,13 @@ struct Figure {
     class: &'static str,
 }
 
+impl Figure {
+    /// Whether what it counts has to be looked at.
+    fn is_concern(&self) -> bool {
+        matches!(self.only, "late" | "failing" | "held")
+    }
+}
+
 #[derive(Template)]
 #[template(path = "overview.html")]
 struct Page {
@@ -72,6 +79,8 @@ struct Page {
     found: usize,
     figures: Vec<Figure>,
     concerns: Vec<Concern>,
+    /// How many there are in all.
+    concerned: usize,
     rows: Vec<Row>,
     find: String,
     only: String,
@@ -97,7 +106,8 @@ async fn page(app: &App, ctx: &Ctx, asked: Asked) -> Result<Page, Fail> {
         total: jobs.len(),
         found: wanted.len(),
         figures: figures(&jobs),
-        concerns: if only.is_empty() { concerns(app, ctx, &jobs).await? } else { Vec::new() },
+        concerns: if find.is_empty() && only.is_empty() { concerns(app, ctx, &jobs).await? } else { Vec::new() },
+        concerned: jobs.iter().filter(|job| standing::needs_attention(job)).count(),
         rows: rows(ctx, shown, &strips),
         next_from: (from + shown.len() < wanted.len()).then_some(from + shown.len()),
         find,

@@ -119,6 +119,70 @@ async fn run_now_is_started_seen_running_and_seen_to_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn keys_alone_are_enough_to_find_a_job_and_run_it() {
+    const TAB: &str = "\u{e004}";
+    const ENTER: &str = "\u{e007}";
+    let Some(browser) = Browser::start(USUAL).await else { return };
+    let site = Site::new().await;
+    let node = site.node("web-1").job(endless_job(JOB)).resident(true).start().await.unwrap();
+    browser.open(&serve(&site).await).await;
+    browser.sees("live", SOON).await;
+    // From where the page begins: the first key leads past the navigation, what is chosen by it to the first job.
+    browser.press(TAB).await;
+    assert_eq!(browser.focused().await, "To the content");
+    browser.press(ENTER).await;
+    let tabs_until = async |text: &str| {
+        for _ in 0..20 {
+            browser.press(TAB).await;
+            if browser.focused().await == text {
+                return;
+            }
+        }
+        panic!("{text} is not reached; on {}", browser.focused().await);
+    };
+    tabs_until(JOB).await;
+    browser.press(ENTER).await;
+    browser.sees("Next occurrences", SOON).await;
+    tabs_until("Run now").await;
+    browser.press(ENTER).await;
+    browser.sees("Started: run", SOON).await;
+    tabs_until("Cancel run…").await;
+    browser.press(ENTER).await;
+    browser.press(TAB).await;
+    assert!(browser.focused().await.starts_with("Cancel run "), "{}", browser.focused().await);
+    browser.press(ENTER).await;
+    browser.sees("Asked to stop: run", SOON).await;
+    browser.end().await;
+    node.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_a_phone_nothing_is_wider_than_the_screen() {
+    let Some(browser) = Browser::start(Look { size: (360, 740), ..USUAL }).await else { return };
+    let site = Site::new().await;
+    let long = "a-name-without-any-place-to-break-it-".repeat(3);
+    site.registered(&long).await;
+    let run = format!(
+        "insert into hourhand.history (job, epoch, trigger, scheduled_for, started_at, outcome, attempt, node, error, output) values \
+         ('{long}', 1, 'schedule', now(), now(), 'failed', 1, '{long}', repeat('x', 500), repeat('y', 500)); \
+         update hourhand.job set last_outcome = 'failed'"
+    );
+    site.eye.batch_execute(&run).await.unwrap();
+    let home = serve(&site).await;
+    let paths = ["", "/history", "/nodes", "/locks", "/health", "/audit", "/job?job=", "/run?epoch=1&job="];
+    for path in paths {
+        let name = if path.ends_with('=') { long.as_str() } else { "" };
+        browser.open(&format!("{home}{path}{name}")).await;
+        browser.sees("live", SOON).await;
+        let widths = "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]";
+        let widths = browser.client.execute(widths, vec![]).await.unwrap();
+        assert_eq!(widths[0], widths[1], "{path}: {widths}");
+        assert_eq!(widths[1], 360, "{path}");
+    }
+    browser.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_script_all_of_it_can_be_seen_and_done() {
     let Some(browser) = Browser::start(Look { has_script: false, ..USUAL }).await else { return };
     let site = Site::new().await;

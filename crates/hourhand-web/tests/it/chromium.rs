@@ -82,6 +82,17 @@ impl Browser {
         found.unwrap_or_else(|error| panic!("{selector}: {error}")).click().await.unwrap();
     }
 
+    /// Presses a key, wherever the focus is.
+    pub async fn press(&self, key: &str) {
+        self.client.active_element().await.unwrap().send_keys(key).await.unwrap();
+    }
+
+    /// What the focus is on, in words.
+    pub async fn focused(&self) -> String {
+        let text = self.client.execute("return document.activeElement.textContent", vec![]).await.unwrap();
+        text.as_str().unwrap_or_default().to_owned()
+    }
+
     /// Ends it, window by window, so that nothing is left behind.
     pub async fn end(self) {
         self.client.close().await.unwrap();
@@ -104,7 +115,13 @@ fn capabilities(look: Look, profile: PathBuf) -> Value {
     arguments.push(format!("--blink-settings=preferredColorScheme={scheme}"));
     let script = if look.has_script { 1 } else { 2 };
     let preferences = json!({ "profile.managed_default_content_settings.javascript": script });
-    json!({ "goog:chromeOptions": { "args": arguments, "prefs": preferences } })
+    let mut options = json!({ "args": arguments, "prefs": preferences });
+    // No window is as narrow as a phone: its screen is played.
+    if width < 500 {
+        let screen = json!({ "width": width, "height": height, "pixelRatio": 2.0, "mobile": true });
+        options["mobileEmulation"] = json!({ "deviceMetrics": screen });
+    }
+    json!({ "goog:chromeOptions": options })
 }
 
 /// The driver's program: found, or installed where that can be done without asking anybody.

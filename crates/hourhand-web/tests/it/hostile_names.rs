@@ -66,7 +66,7 @@ async fn what_cannot_be_seen_is_shown_and_forms_still_send_the_name_as_it_is() {
                (e'pay\\u202egpj.exe', 1, 'manual', now(), 'succeeded', 1, e'\\x1b[1;32mok\\x1b[0m\\r\\n10 %\\r20 %')";
     site.eye.batch_execute(run).await.unwrap();
     let page = site.get(&format!("/run?job={}&epoch=1", encoded("pay\u{202e}gpj.exe"))).await.text;
-    assert!(page.contains(">ok\n10 %␍20 %</pre>"), "{page}");
+    assert!(page.contains(">ok\n10 %⟨CR⟩20 %</pre>"), "{page}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -96,6 +96,29 @@ async fn what_is_late_is_said_first_and_why() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_jobs_are_pages_of_fifty_with_the_worst_first_and_can_be_found() {
+    let site = Site::new().await;
+    let jobs = "insert into hourhand.job (name, key, handled_until, covered_until, last_outcome) \
+                select 'tenant-' || lpad(n::text, 4, '0'), n, now(), now(), case when n % 50 = 0 then 'failed' else 'succeeded' end \
+                from generate_series(1, 1000) n; \
+                insert into hourhand.definition (job, body, fingerprint, counts_from) \
+                select name, '{\"schedule\":\"@hourly\",\"time_zone\":\"UTC\"}', 1, now() from hourhand.job; \
+                insert into hourhand.history (job, epoch, started_at, outcome) \
+                select name, n, now(), 'succeeded' from hourhand.job cross join generate_series(1, 30) n; analyze";
+    site.eye.batch_execute(jobs).await.unwrap();
+    let page = site.get("/").await.text;
+    let rows = |page: &str| page.matches("<th scope=\"row\">").count();
+    assert_eq!((rows(&page), page.matches("<span class=\"what\">").count()), (50, 10));
+    assert!(page.contains("and 10 more:") && page.contains("The next of 1000 jobs"), "{page}");
+    assert!(page.len() < 500_000, "{} bytes", page.len());
+    let last = site.get("/?from=950").await.text;
+    assert!(rows(&last) == 50 && last.contains("tenant-1000") && !last.contains("The next of"), "{last}");
+    let found = site.get("/?find=-0420").await.text;
+    assert!(rows(&found) == 1 && !found.contains("Needs attention"), "{found}");
+    assert_eq!(rows(&site.get("/?only=failing").await.text), 20);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn health_says_what_is_wrong_and_what_to_do_about_it() {
     let site = Site::new().await;
     site.registered(JOB).await;

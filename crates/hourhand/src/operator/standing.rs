@@ -36,6 +36,8 @@ pub(crate) struct Standing {
     /// What is registered, as it stands there.
     pub(crate) body: Value,
     pub(crate) registered_at: Option<Timestamp>,
+    /// The same, as it is understood: read once, for it is asked for several times and there may be thousands of jobs.
+    definition: Option<Arc<Definition>>,
     paused: Paused,
 }
 
@@ -66,9 +68,11 @@ impl Operator {
 
 fn standing(row: &Row) -> Result<Standing, Trouble> {
     let body: Option<String> = get(row, "body")?;
+    let (name, key): (String, Key) = (get(row, "name")?, Key(get(row, "key")?));
     Ok(Standing {
-        name: get(row, "name")?,
-        key: Key(get(row, "key")?),
+        definition: body.as_deref().and_then(|body| definition::read(&name, key, 0, body).definition),
+        name,
+        key,
         facts: facts(row)?,
         now: instant(row, "now")?,
         covered_until: instant(row, "covered_until")?,
@@ -103,7 +107,7 @@ impl Standing {
 
     /// What is registered; none if this version can't read it.
     pub(crate) fn definition(&self) -> Option<Arc<Definition>> {
-        definition::read(&self.name, self.key, 0, &self.body.to_string()).definition
+        self.definition.clone()
     }
 
     /// How long its history is kept.
