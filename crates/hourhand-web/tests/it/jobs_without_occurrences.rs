@@ -58,6 +58,8 @@ async fn a_continuous_job_that_nobody_runs_is_late_without_having_been_due() {
     let page = main_part(&page);
     assert!(page.contains("It should be running, and no process runs it"), "{page}");
     assert!(!page.contains("Due ") && !page.contains("due, and"), "{page}");
+    let health = site.get("/health").await.text;
+    assert!(health.contains("should be running at all times") && !health.contains("came due"), "{health}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -116,6 +116,15 @@ async fn a_thousand_jobs_are_pages_of_fifty_with_the_worst_first_and_can_be_foun
     let found = site.get("/?find=-0420").await.text;
     assert!(rows(&found) == 1 && !found.contains("Needs attention"), "{found}");
     assert_eq!(rows(&site.get("/?only=failing").await.text), 20);
+    site.eye
+        .batch_execute(
+            "update hourhand.job set handled_until = now() - interval '1 day'; \
+                            update hourhand.definition set counts_from = now() - interval '2 days'",
+        )
+        .await
+        .unwrap();
+    let health = site.get("/health").await.text;
+    assert!(health.matches("is overdue").count() == 5 && health.contains("And 995 more of the kind"), "{health}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

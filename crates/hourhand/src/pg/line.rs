@@ -73,9 +73,11 @@ impl Line {
         within: Duration,
     ) -> Result<Vec<Row>, Trouble> {
         let bound = within.as_millis();
-        // What reads a few rows of a large table may be estimated at many, and compiling it takes longer than all of it.
+        // What reads a few rows of a large table may be taken for much work: to compile it, or to start helpers for it, takes longer than
+        // all the rest, and looking is to cost the server one process.
         let begin = format!(
-            "begin isolation level read committed read only; set local statement_timeout = {bound}; set local jit = off"
+            "begin isolation level read committed read only; set local statement_timeout = {bound}; set local jit = off; \
+             set local max_parallel_workers_per_gather = 0"
         );
         self.carry_out((&begin, within), statement, params).await
     }

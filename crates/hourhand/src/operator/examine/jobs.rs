@@ -45,9 +45,13 @@ fn not_running(seen: &Standing) -> Option<Finding> {
         );
     }
     if status.overdue {
-        let floor = seen.facts.floor();
+        let is_continuous = seen.definition().is_some_and(|definition| definition.schedule.is_continuous());
+        let message = match is_continuous {
+            true => format!("job {job} should be running at all times, and no process runs it"),
+            false => format!("job {job} is overdue: nothing has run for what came due after {:.0}", seen.facts.floor()),
+        };
         return Some(
-            Finding::new("overdue", Severity::Error, format!("job {job} is overdue: nothing has run for what came due after {floor:.0}"))
+            Finding::new("overdue", Severity::Error, message)
                 .why("no process that has it reaches the database, or each fails before it can start a run")
                 .remedy("start a process that has the job, or see in its log why it does not come; a holder in the way is a finding of its own")
                 .job(job),
