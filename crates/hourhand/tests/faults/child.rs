@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use hourhand::{Error, Failure, Job, Run, Schedule, Scheduler};
+use hourhand::{Error, Exclusion, Failure, Job, Run, Schedule, Scheduler};
 use hourhand_testkit::{Leash, Leashed};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_postgres::NoTls;
@@ -19,6 +19,7 @@ const BODY: &str = "HOURHAND_FAULTS_BODY";
 const BOOK: &str = "HOURHAND_FAULTS_BOOK";
 const EVERY: &str = "HOURHAND_FAULTS_EVERY";
 const RESIDENT: &str = "HOURHAND_FAULTS_RESIDENT";
+const LEASED: &str = "HOURHAND_FAULTS_LEASED";
 const GROUPED: &str = "HOURHAND_FAULTS_GROUPED";
 
 /// A body that takes longer over one of its ticks has been frozen meanwhile.
@@ -66,6 +67,13 @@ impl Child<'_> {
     pub fn start_resident(&self) -> Leashed {
         let mut command = self.command(&[], Duration::from_secs(86_400));
         command.env(RESIDENT, "yes");
+        self.leash().spawn(&command).unwrap()
+    }
+
+    /// Starts it as one that takes leases.
+    pub fn start_leased(&self) -> Leashed {
+        let mut command = self.command(&[], Duration::from_secs(86_400));
+        command.env(LEASED, "yes");
         self.leash().spawn(&command).unwrap()
     }
 
@@ -134,7 +142,8 @@ async fn child() {
     let job = if grouped.is_some() { job.exclusive_group("erp") } else { job };
     let grace = Duration::from_secs(2);
     let builder = Scheduler::builder(url).node(node).job(job).shutdown_grace(grace).resident(told(RESIDENT).is_some());
-    let scheduler = builder.start().await.unwrap();
+    let exclusion = if told(LEASED).is_some() { Exclusion::Lease } else { Exclusion::Session };
+    let scheduler = builder.exclusion(exclusion).start().await.unwrap();
     signal(SignalKind::terminate()).unwrap().recv().await;
     scheduler.shutdown().await;
 }

@@ -22,6 +22,7 @@ mod failover;
 mod fence_race;
 mod groups;
 mod killed_and_frozen;
+mod leases;
 mod limits;
 mod lost_runs;
 mod network_cut;

@@ -66,6 +66,11 @@ impl Scene {
         Child { url: &self.world.database.url(), node, body, book: &self.book }.start_under(&[], Duration::ZERO)
     }
 
+    /// Starts one that takes leases.
+    pub fn start_leased(&self, node: &str, body: Body) -> Leashed {
+        Child { url: &self.world.database.url(), node, body, book: &self.book }.start_leased()
+    }
+
     /// Starts a process with a job of a group.
     pub fn start_in_a_group(&self, node: &str, job: &str, body: Body) -> Leashed {
         Child { url: &self.world.database.url(), node, body, book: &self.book }.start_in_a_group(job)
