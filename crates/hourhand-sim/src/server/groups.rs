@@ -60,7 +60,7 @@ impl Server {
             self.locks.let_go(group, pid);
             return false;
         }
-        let alone = self.settle_group(job, at);
+        let alone = self.settle_group(pid, job, at);
         if !alone {
             self.locks.let_go(lock, pid);
             self.locks.let_go(group, pid);
@@ -69,7 +69,7 @@ impl Server {
     }
 
     /// Lost runs of the others of its group are ended; false: one of them is just being committed.
-    fn settle_group(&mut self, job: usize, at: At) -> bool {
+    fn settle_group(&mut self, pid: i32, job: usize, at: At) -> bool {
         if self.bug == Some(Bug::GroupNotFenced) {
             return true;
         }
@@ -80,6 +80,10 @@ impl Server {
                 self.settle_row(*other, true, self.now(at));
             }
         }
-        !lost.into_iter().any(|other| self.is_lost(other, at))
+        let left: Vec<usize> = lost.into_iter().filter(|other| self.is_lost(*other, at)).collect();
+        for other in &left {
+            self.unblock(pid, *other, at);
+        }
+        left.is_empty()
     }
 }

@@ -164,24 +164,33 @@ async fn write_once(url: &str, node: &str, run: &Run) -> Result<(), Error> {
 }
 
 async fn write(book: &Book, node: &str, url: &str, run: &Run) {
+    // Frozen in the middle of a commit: that one may have been in time, the next one is late.
+    let mut frozen = false;
     loop {
         let begun = boot_time();
         tokio::time::sleep(Duration::from_millis(100)).await;
-        let frozen = boot_time() - begun > FROZEN_FROM;
+        frozen |= boot_time() - begun > FROZEN_FROM;
         if frozen {
             book.write(node, "woken", run.epoch());
         } else if run.is_cancelled() {
             return;
         }
-        let what = match write_once(url, node, run).await {
+        let begun = boot_time();
+        let written = write_once(url, node, run).await;
+        let meanwhile = boot_time() - begun > FROZEN_FROM;
+        let what = match written {
+            Ok(()) if meanwhile => "committed-over-a-freeze",
             Ok(()) => "committed",
             Err(error) if error.is_superseded() => "refused",
+            // Its session was ended meanwhile.
+            Err(_) if meanwhile => "refused-over-a-freeze",
             Err(error) => panic!("{error:?}"),
         };
         book.write(node, what, run.epoch());
         if frozen {
             return run.cancelled().await;
         }
+        frozen = meanwhile;
     }
 }
 

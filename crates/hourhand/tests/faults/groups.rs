@@ -50,3 +50,22 @@ async fn a_holder_of_a_group_that_is_killed_inside_its_fenced_transaction_lets_t
     report::within(fault, Duration::from_secs(3), taken_over.at - killed);
     assert_eq!(scene.world.number("select count(*) from effect").await, 0);
 }
+
+/// Frozen inside its fenced transaction, with nobody but the other job's node to see it: that one ends both of its sessions.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "cargo xtask faults"]
+async fn a_holder_of_a_group_frozen_inside_its_fenced_transaction_does_not_keep_the_group() {
+    let scene = Scene::unregistered().await;
+    let mut holder = scene.start_in_a_group("holder", "first", Body::Fencing);
+    scene.book.until(Duration::from_secs(20), "holder", "fenced", 1).await;
+    let _watcher = scene.start_in_a_group("watcher", "second", Body::Endless);
+    scene.watched(Duration::from_secs(15)).await;
+    let frozen = boot_time();
+    holder.freeze();
+    let taken_over = scene.book.until(Duration::from_secs(60), "watcher", "began", 1).await;
+    let fault = "holder of an exclusive group frozen inside its fenced transaction: another job of the group runs";
+    report::within(fault, Duration::from_secs(30), taken_over.at - frozen);
+    holder.thaw();
+    scene.book.until(Duration::from_secs(10), "holder", "refused", 1).await;
+    assert_eq!(scene.world.number("select count(*) from effect").await, 0);
+}

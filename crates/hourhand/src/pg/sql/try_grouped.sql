@@ -6,7 +6,7 @@
 -- all that wait whose newest start is the oldest, so that none waits for ever while another is always due. Waiting: asked for here, or
 -- its watch is held by a session that has begun a statement in the last 5 s (watchers do each second). A job whose lock is held
 -- keeps nobody out.
--- $1 keys, $2 keys of groups (null: none), $3 mark
+-- $1 keys, $2 keys of groups (null: none), $3 mark, $4 seconds of silence inside a transaction after which a session is ended
 with asked as materialized (
   select a.key, a.group_key from unnest($1::bigint[], $2::bigint[]) as a(key, group_key)
 ),
@@ -50,7 +50,7 @@ tried as materialized (
 ),
 alone as materialized (
   select t.key, t.group_key, t.entered, t.granted as locked,
-    case when t.granted and t.group_key is not null then {schema}.settle_group(t.group_key, t.key) else t.granted end as granted
+    case when t.granted and t.group_key is not null then {schema}.settle_group(t.group_key, t.key, $4::float8) else t.granted end as granted
   from tried t
 )
 select a.key, a.granted,

@@ -359,11 +359,13 @@ begin
 end $$;
 
 -- Whoever has a group's lock and one of its jobs' ends the runs of the others that were lost, so that none of their fenced writes
--- commits beside his run. False: one of them is just being committed, or nobody knows; then he lets both locks go.
-create function {schema}.settle_group(p_group bigint, p_key bigint) returns boolean
+-- commits beside his run. False: one of them is just being committed; then he lets both locks go, and comes again. Whoever has been silent
+-- inside such a transaction for so many seconds is frozen, and is ended.
+create function {schema}.settle_group(p_group bigint, p_key bigint, p_evict_after double precision) returns boolean
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   lost_runs bigint[];
+  blocker record;
 begin
   select array_agg(l.epoch) into lost_runs
   from {schema}.lost() l join {schema}.definition d on d.job = l.job
@@ -372,7 +374,24 @@ begin
     return true;
   end if;
   perform {schema}.settle_lost(lost_runs);
-  return not exists (select from {schema}.lost() l where l.epoch = any(lost_runs));
+  if not exists (select from {schema}.lost() l where l.epoch = any(lost_runs)) then
+    return true;
+  end if;
+  -- The row's xmax is the transaction that has locked it: never a multixact, as no foreign key points to the row.
+  for blocker in
+    select a.pid, a.application_name, l.job
+    from {schema}.lost() l join {schema}.job j on j.name = l.job
+    join pg_locks k on k.locktype = 'transactionid' and k.granted and k.mode = 'ExclusiveLock' and k.transactionid = j.xmax
+    join pg_stat_activity a on a.pid = k.pid
+    where l.epoch = any(lost_runs) and a.pid <> pg_backend_pid() and a.state like 'idle in transaction%'
+      and a.state_change < clock_timestamp() - make_interval(secs => p_evict_after)
+      and (pg_has_role(current_user, a.usesysid, 'member') or pg_has_role(current_user, 'pg_signal_backend', 'member'))
+  loop
+    raise warning 'hourhand: session % (%) is silent inside a transaction of a lost run of job %: ended',
+      blocker.pid, blocker.application_name, blocker.job;
+    perform pg_terminate_backend(blocker.pid);
+  end loop;
+  return false;
 end $$;
 
 -- A job under a new name takes over what its old name has done, or the old one takes it back. Under the lock of the other name, tried
