@@ -126,7 +126,7 @@
       if (answer.status !== 200) return;
       const text = await answer.text();
       // Whoever has scrolled up reads; whoever is at the end stays there.
-      const isAtEnd = output.scrollHeight - output.scrollTop - output.clientHeight < 40;
+      const isAtEnd = known === undefined || output.scrollHeight - output.scrollTop - output.clientHeight < 40;
       output.dataset.tag = answer.headers.get("etag") ?? "";
       set(output, text);
       if (isAtEnd) output.scrollTop = output.scrollHeight;

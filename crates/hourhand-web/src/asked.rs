@@ -1,5 +1,6 @@
 //! What a page or a form is asked with; what cannot be read is answered by a page that says why, as everything else is.
 
+use axum::body::{Body, to_bytes};
 use axum::extract::{Form as AxumForm, FromRequest, FromRequestParts, Query as AxumQuery, Request};
 use axum::http::request::Parts;
 use axum::response::Response;
@@ -7,6 +8,9 @@ use serde::de::DeserializeOwned;
 
 use crate::ctx::Ctx;
 use crate::fail::Fail;
+
+/// No form of ours is longer.
+const FORM_BYTES_MAX: usize = 64 * 1024;
 
 /// The query of a page.
 pub(crate) struct Query<T>(pub(crate) T);
@@ -27,9 +31,14 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
     type Rejection = Response;
 
     async fn from_request(request: Request, state: &S) -> Result<Form<T>, Response> {
-        let ctx = request.extensions().get().cloned().unwrap_or_default();
-        let read = AxumForm::from_request(request, state).await;
-        read.map(|form| Form(form.0)).map_err(|error| Ctx::refuse(&ctx, unread("form", &error)))
+        let (parts, body) = request.into_parts();
+        let ctx = Ctx::of(&parts);
+        let bytes = to_bytes(body, FORM_BYTES_MAX).await.map_err(|error| ctx.refuse(unread("form", &error)))?;
+        if bytes.contains(&0) || bytes.windows(3).any(|three| three == b"%00") {
+            return Err(ctx.refuse(Fail::nul()));
+        }
+        let read = AxumForm::from_request(Request::from_parts(parts, Body::from(bytes)), state).await;
+        read.map(|form| Form(form.0)).map_err(|error| ctx.refuse(unread("form", &error)))
     }
 }
 

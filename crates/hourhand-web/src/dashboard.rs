@@ -17,7 +17,7 @@ use hourhand::Operator;
 use crate::access::{Access, Doorkeeper, Visitor};
 use crate::app::{App, PAGE_BOUND};
 use crate::ctx::{Ctx, prefix};
-use crate::fail::refusal;
+use crate::fail::{Fail, refusal};
 use crate::hub::{Hub, Shutdown};
 use crate::live_output::LiveOutput;
 use crate::{actions, api, assets, hub, origin, pages};
@@ -131,6 +131,7 @@ impl fmt::Debug for Dashboard {
 async fn enter(State(app): State<App>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let mut response = match admitted(&app, &parts) {
+        Ok(ctx) if parts.uri.query().is_some_and(|query| query.contains("%00")) => ctx.answer(&parts.uri, Fail::nul()),
         Ok(ctx) => {
             parts.extensions.insert(ctx);
             next.run(Request::from_parts(parts, body)).await

@@ -39,6 +39,11 @@ impl From<Error> for Fail {
 }
 
 impl Fail {
+    /// A text with the one character that PostgreSQL has none for: nothing is called so, and nothing can be said so.
+    pub(crate) fn nul() -> Fail {
+        Fail::Asked("there is a NUL in what was asked for, which no text in PostgreSQL can have".to_owned())
+    }
+
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Fail::NotFound(_) => StatusCode::NOT_FOUND,
@@ -127,6 +132,11 @@ impl Ctx {
             Ok(page) => html(StatusCode::OK, &page),
             Err(fail) => self.refuse(fail),
         }
+    }
+
+    /// As whoever asked at this address reads it.
+    pub(crate) fn answer(&self, uri: &Uri, fail: Fail) -> Response {
+        if is_for_programs(uri) { fail.into_response() } else { self.refuse(fail) }
     }
 
     /// The page that says why there is none.

@@ -12,13 +12,12 @@ mod standing;
 pub(crate) mod words;
 
 use axum::http::Uri;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 
 use crate::ctx::Ctx;
-use crate::fail::{Fail, is_for_programs};
+use crate::fail::Fail;
 
 /// Nothing is at this address.
 pub(crate) async fn nothing(ctx: Ctx, uri: Uri) -> Response {
-    let nothing = Fail::NotFound("there is nothing at this address".to_owned());
-    if is_for_programs(&uri) { nothing.into_response() } else { ctx.refuse(nothing) }
+    ctx.answer(&uri, Fail::NotFound("there is nothing at this address".to_owned()))
 }

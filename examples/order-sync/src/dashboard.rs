@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use anyhow::Context;
 use axum::Router;
-use hourhand::Operator;
+use hourhand::{Operator, Scheduler};
 use hourhand_web::Standalone;
 use tokio_util::sync::CancellationToken;
 
@@ -20,13 +20,19 @@ use crate::options::ServeOptions;
 /// The user is not given as NAME:PASSWORD, or the database's URL is wrong.
 pub fn router(
     options: &ServeOptions,
-    address: SocketAddr,
+    (address, scheduler): (SocketAddr, Option<&Scheduler>),
     shutdown: CancellationToken,
 ) -> anyhow::Result<Option<Router>> {
     let mut door = Standalone::on(address);
     if let Some(user) = &options.dashboard_user {
         let (name, password) = user.split_once(':').context("the dashboard's user is given as NAME:PASSWORD")?;
         door = door.user(name, password);
+    }
+    if let Some(scheduler) = scheduler.cloned() {
+        door = door.live_output(move |job, epoch| {
+            let scheduler = scheduler.clone();
+            async move { scheduler.output(&job, epoch).await }
+        });
     }
     let operator = Operator::builder(&options.job.database.database_url).connect_lazily()?;
     match door.router_until(operator, shutdown.cancelled_owned()) {

@@ -84,6 +84,7 @@ impl OrderSync {
             self.store.save(run, &page.orders, (pause, progress)).await?;
             pages += 1;
             orders += page.orders.len();
+            run.output(format_args!("page {pages}: {} orders", page.orders.len()));
         }
         run.output(format_args!("orders: {orders}, pages: {pages}"));
         Ok(())

@@ -30,7 +30,7 @@ pub async fn serve(options: ServeOptions) -> anyhow::Result<()> {
     println!("listening on http://{address}");
 
     let mut router = web::router(store.clone(), scheduler.clone(), options.job.node.clone());
-    if let Some(dashboard) = dashboard::router(&options, address, shutdown.clone())? {
+    if let Some(dashboard) = dashboard::router(&options, (address, scheduler.as_ref()), shutdown.clone())? {
         router = router.nest_service("/jobs", dashboard);
     }
     axum::serve(listener, router).with_graceful_shutdown(shutdown.cancelled_owned()).await?;

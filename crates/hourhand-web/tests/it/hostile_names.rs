@@ -54,6 +54,30 @@ async fn hostile_names_errors_and_outputs_are_shown_as_text_on_every_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_nul_is_refused_and_taken_for_no_trouble_of_the_database() {
+    let site = Site::new().await;
+    site.registered("order-sync").await;
+    let pages = [
+        "/job?job=%00",
+        "/history?job=a%00",
+        "/run?job=%00&epoch=1",
+        "/locks?names=%00",
+        "/audit?job=%00",
+        "/?find=%00",
+    ];
+    for path in pages.into_iter().chain(["/api/status?job=%00", "/api/history?job=%00", "/api/locks?names=%00"]) {
+        let page = site.get(path).await;
+        assert!(page.status == StatusCode::BAD_REQUEST && page.text.contains("a NUL"), "{path}: {}", page.text);
+        assert!(path.starts_with("/api/") == page.header("content-type").starts_with("application/json"), "{path}");
+    }
+    for form in ["job=%00", "job=order-sync&reason=%00", "job=order-sync&reason=\0", &"x".repeat(100_000)] {
+        let page = site.post("/do/pause", form).await;
+        assert_eq!(page.status, StatusCode::BAD_REQUEST, "{}", page.text);
+    }
+    assert_eq!(site.number("select count(*) from hourhand.pause").await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_seen_is_shown_and_forms_still_send_the_name_as_it_is() {
     let site = Site::new().await;
     site.registered("pay\u{202e}gpj.exe").await;
