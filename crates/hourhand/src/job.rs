@@ -376,7 +376,6 @@ impl Job {
             deadline: policies.deadline,
             overlap: policies.overlap.unwrap_or(defaults.overlap),
             window_max: policies.window_max,
-            ..hourhand_core::job::Policies::clone(&defaults)
         };
         let definition = Definition { policies: Arc::new(full), ..defaults };
         let hooks = self.hooks.any().then(|| Arc::new(self.hooks));
