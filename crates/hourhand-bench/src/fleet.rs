@@ -82,6 +82,8 @@ impl Fleet {
     pub(crate) fn add(&mut self, replicas: usize, more: &[&str]) -> Result<()> {
         for _ in 0..replicas {
             let mut program = Command::new(&self.subject.program);
+            // Its own words, not the way it took.
+            program.env("RUST_BACKTRACE", "0");
             program.args(["--url", &self.url, "--jobs", &self.load.jobs.to_string()]);
             program.args(["--every", &self.load.every.to_string()]);
             program.args(["--body-ms", &self.load.body.as_millis().to_string()]);
@@ -162,7 +164,8 @@ impl Fleet {
     /// The last words that they have written to their log.
     pub(crate) fn last_words(&self) -> String {
         let log = std::fs::read_to_string(self.log()).unwrap_or_default();
-        log.lines().next_back().unwrap_or_default().chars().take(160).collect()
+        let error = log.lines().rev().find(|line| line.starts_with("Error: "));
+        error.or_else(|| log.lines().next_back()).unwrap_or_default().chars().take(200).collect()
     }
 
     fn book(&self) -> PathBuf {

@@ -98,6 +98,18 @@ impl Ground {
         Ok(self.client()?.query_one(sql, &[&place.name])?.get(0))
     }
 
+    /// Statements of hourhand's own in that database so far: each begins with a comment. The settings of a session, which go in one round
+    /// trip and are many statements, are not among them.
+    ///
+    /// # Errors
+    ///
+    /// If the server refuses, or does not count statements.
+    pub(crate) fn own_statements(&self, place: &Place) -> Result<f64> {
+        let sql = "select coalesce(sum(calls) filter (where s.query like '--%'), 0)::float8 \
+             from pg_stat_statements s join pg_database d on d.oid = s.dbid where datname = $1";
+        Ok(self.client()?.query_one(sql, &[&place.name])?.get(0))
+    }
+
     /// Sessions that were ever opened to that database, as far as they have said so: a session says it when it ends, at the latest.
     ///
     /// # Errors
@@ -115,7 +127,10 @@ impl Ground {
     /// If it does not stop or start.
     pub(crate) fn restart(&self, down: Duration) -> Result<()> {
         self.with(|server| {
-            server.stop(Shutdown::Fast)?;
+            // One that does not end in time is killed: it is down as well, and has more to do when it starts.
+            if let Err(error) = server.stop(Shutdown::Fast) {
+                eprintln!("── {error:#}");
+            }
             std::thread::sleep(down);
             server.start_again()
         })

@@ -70,6 +70,7 @@ fn settings(port: u16, server: &str) -> String {
     format!(
         "[databases]\n* = host={host} port={server_port} user=postgres password={password}\n[pgbouncer]\n\
          listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\npool_mode = transaction\n\
+         ignore_startup_parameters = extra_float_digits,options\n\
          default_pool_size = {POOL_SIZE}\nmax_client_conn = 500\nserver_round_robin = 1\nadmin_users = postgres\n"
     )
 }

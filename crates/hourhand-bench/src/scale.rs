@@ -68,21 +68,24 @@ struct Watched {
 
 impl Watched {
     fn begin(ground: &Ground, fleet: &Fleet, database: &Place) -> Result<Self> {
-        let (statements, sessions) = (ground.statements(database)?, ground.sessions(database)?);
+        let (statements, sessions) = (ground.own_statements(database)?, ground.sessions(database)?);
         Ok(Self { statements, sessions, begun: fleet.begun().len(), connections: 0.0 })
     }
 
     fn end(&self, ground: &Ground, (nodes, fleet): (usize, &Fleet), database: &Place) -> Result<Vec<Figure>> {
-        let (statements, sessions) = (ground.statements(database)?, ground.sessions(database)?);
+        let (statements, sessions) = (ground.own_statements(database)?, ground.sessions(database)?);
         let begun = fleet.begun().split_off(self.begun);
+        let sessions = sessions - self.sessions;
+        // The mark and the look at the settings belong to opening one.
+        let statements = statements - self.statements - 2.0 * sessions;
         let each = |count: f64| count / begun.len() as f64;
         let row = |what: &str| format!("{nodes} nodes: {what}");
         let late = begun.iter().filter_map(|line| line.scheduled_for.map(|due| ms(line.wall.saturating_sub(due))));
         let late = Figure::spread(&row("lateness"), late.collect(), "ms");
         let counted = vec![
             Figure::number(row("occurrences"), begun.len() as f64, ""),
-            Figure::number(row("statements an occurrence"), each(statements - self.statements), ""),
-            Figure::number(row("connections opened an occurrence"), each(sessions - self.sessions), ""),
+            Figure::number(row("statements an occurrence, opening sessions aside"), each(statements), ""),
+            Figure::number(row("connections opened an occurrence"), each(sessions), ""),
             Figure::number(row("connections at once, at most"), self.connections, ""),
         ];
         Ok([counted, late].concat())

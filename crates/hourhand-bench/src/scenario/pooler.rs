@@ -25,8 +25,8 @@ pub(super) fn run(ground: &Ground, subject: &Subject, spans: Spans) -> Result<Ve
     let load = Load { jobs: 1, every: 1, body: SHORT };
     let started = finest_at(place, subject, load, &[1, 60]);
     let words = match started {
-        // Its own words, since it ended with them.
-        Err(error) => format!("does not start: {error:#}"),
+        // In its own words, since it ended with them.
+        Err(error) => format!("refuses to start: {error:#}"),
         Ok(Started::Cannot(why)) => return Ok(vec![Figure::no(row, why)]),
         Ok(Started::Ready(mut fleet)) => {
             let every = fleet.load().every;

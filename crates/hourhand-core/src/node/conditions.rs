@@ -53,8 +53,8 @@ impl Node {
         match facts {
             Some(facts) if holds => self.idle_looked_at(now, slot, &facts, false),
             Some(facts) if !self.shutting_down() && self.stays(slot) => {
-                let occurrence = self.job(slot).definition.schedule.next_after(facts.floor());
-                if std::mem::replace(&mut self.job_mut(slot).declined, occurrence) != occurrence {
+                let occurrence = self.job(slot).definition.schedule.next_after(facts.floor()).map(Box::new);
+                if std::mem::replace(&mut self.job_mut(slot).declined, occurrence.clone()) != occurrence {
                     self.say(Notice::Declined(slot));
                 }
                 let again_at = self.outside_at(now.mono);

