@@ -62,6 +62,7 @@ impl Pgbouncer {
     }
 }
 
+/// As usual; clients that set something at their start are let in, as those that do ask for in their documentation.
 fn settings(port: u16, server: &str) -> String {
     let rest = server.split("://").nth(1).unwrap_or_default();
     let password = rest.split('@').next().and_then(|user| user.split(':').nth(1)).unwrap_or_default();
