@@ -117,7 +117,8 @@ pub(crate) fn hint(words: &[Option<String>]) -> Option<&'static str> {
 fn refused(error: hourhand::Error) -> Refusal {
     if error.is_not_migrated() {
         return Refusal::wrong(format!(
-            "{error}\nmake the schema with `hourhand migrate` or `exec --migrate`; `exec --no-history` needs none"
+            "hourhand's schema is not there, or older than this version (the server said: {error})\n\
+             make it with `hourhand migrate` or `exec --migrate`; `exec --no-history` needs none"
         ));
     }
     if error.is_forbidden() {
