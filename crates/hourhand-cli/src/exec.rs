@@ -122,7 +122,9 @@ fn refused(error: hourhand::Error) -> Refusal {
         ));
     }
     if error.is_forbidden() {
-        let text = format!("{error}\n`hourhand migrate --print --grant-to ROLE` prints what a role needs to run jobs");
+        let text = format!(
+            "{error}\n`hourhand migrate --grant-to ROLE`, as the schema's owner, grants what a role needs that runs jobs"
+        );
         return Refusal::failed(text);
     }
     error.into()

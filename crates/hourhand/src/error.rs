@@ -143,6 +143,7 @@ fn deed(attempted: &'static str, kind: TroubleKind) -> Option<&'static str> {
         "examine" => "look for what is wrong",
         "fix" => "mend what is safe to mend",
         "forget" => "forget the job",
+        "grant" => "grant what the role needs",
         "history" => "read the history",
         "listen" => "listen for changes",
         "locks" => "list the locks",

@@ -72,7 +72,7 @@ pub use hourhand_core::node::Exclusion;
 pub use hourhand_core::outcome::{Outcome, Trigger};
 pub use hourhand_core::schedule::Schedule;
 pub use job::Job;
-pub use migrate::{Migrated, migrate, migration_sql};
+pub use migrate::{Migrated, grant, migrate, migration_sql};
 pub use once::Once;
 pub use operator::{AdvisoryLock, AuditEntry, AuditQuery, HistoryEntry, HistoryQuery, Operator, OperatorBuilder};
 pub use operator::{Asked, Eviction, Forgetting, LockHolder, NextWindow, OpenRequest, RunEnd};

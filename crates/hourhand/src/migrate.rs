@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hourhand_core::protocol::Trouble;
 use uuid::Uuid;
 
 use crate::error::Error;
@@ -45,22 +46,7 @@ pub struct Migrated {
 /// [`Error::is_config`] for an unreadable URL or a bad schema name, [`Error::is_incompatible`] for a server older than PostgreSQL
 /// 14, else what the database said.
 pub async fn migrate(database_url: &str, schema: &str) -> Result<Migrated, Error> {
-    let config = |error: String| Error::config(vec![error]);
-    let conninfo =
-        Conninfo::parse(database_url, &Environment::of_process()).map_err(|error| config(error.to_string()))?;
-    let schema = Schema::parse(schema).map_err(|error| config(error.to_string()))?;
-    let settings = SessionSettings {
-        conninfo: Arc::new(conninfo),
-        statements: Arc::new(Statements::of(&schema)),
-        schema,
-        ttl: Duration::from_secs(15),
-        evict_foreign_idle_after: None,
-        // Leaves no setting behind, so it may go through a pooler.
-        signature: Some(Signature::new(Uuid::new_v4().to_string(), Duration::from_secs(60), Duration::from_secs(1))),
-        application_name: "hourhand migrate".to_owned(),
-    };
-    let failed = |trouble| Error::database("migrate", trouble);
-    let opened = settings.open(Uuid::new_v4().to_string(), false, None).await.map_err(failed)?;
+    let opened = settings(database_url, schema)?.open(Uuid::new_v4().to_string(), false, None).await.map_err(failed)?;
     let work = async {
         loop {
             if let Some(from) = opened.session.upgrade().await? {
@@ -76,4 +62,43 @@ pub async fn migrate(database_url: &str, schema: &str) -> Result<Migrated, Error
         },
         ended = opened.driving => Err(failed(ended)),
     }
+}
+
+/// Gives a role what it needs to run jobs, fence its writes and be asked about all of it, and no right to change anything of the
+/// schema, which has to be there: what [`migration_sql`] ends with when it is given a role. Doing it again changes nothing.
+///
+/// # Errors
+///
+/// [`Error::is_config`] for a role that is not there; [`Error::is_forbidden`] unless the schema is one's own; otherwise as [`migrate`].
+pub async fn grant(database_url: &str, schema: &str, role: &str) -> Result<(), Error> {
+    let failed = |trouble| Error::database("grant", trouble);
+    let opened = settings(database_url, schema)?.open(Uuid::new_v4().to_string(), false, None).await.map_err(failed)?;
+    let known = tokio::select! {
+        known = opened.session.grant(role) => known.map_err(failed)?,
+        ended = opened.driving => return Err(failed(ended)),
+    };
+    let unknown =
+        || Error::config(vec![format!("there is no role {role:?} in this server: create role \"{role}\" login")]);
+    if known { Ok(()) } else { Err(unknown()) }
+}
+
+fn failed(trouble: Trouble) -> Error {
+    Error::database("migrate", trouble)
+}
+
+/// A connection that leaves no setting behind, so it may go through a pooler.
+fn settings(database_url: &str, schema: &str) -> Result<SessionSettings, Error> {
+    let config = |error: String| Error::config(vec![error]);
+    let conninfo =
+        Conninfo::parse(database_url, &Environment::of_process()).map_err(|error| config(error.to_string()))?;
+    let schema = Schema::parse(schema).map_err(|error| config(error.to_string()))?;
+    Ok(SessionSettings {
+        conninfo: Arc::new(conninfo),
+        statements: Arc::new(Statements::of(&schema)),
+        schema,
+        ttl: Duration::from_secs(15),
+        evict_foreign_idle_after: None,
+        signature: Some(Signature::new(Uuid::new_v4().to_string(), Duration::from_secs(60), Duration::from_secs(1))),
+        application_name: "hourhand migrate".to_owned(),
+    })
 }

@@ -131,8 +131,8 @@ impl Operator {
                 trouble.text
             ),
             TroubleKind::Forbidden => format!(
-                "this role may not do that in the schema {schema}: `hourhand migrate --print --grant-to ROLE` prints the grants for a \
-                 role that runs jobs (the server said: {})",
+                "this role may not do that in the schema {schema}: `hourhand migrate --grant-to ROLE`, as the \
+                 schema's owner, grants what a role needs that runs jobs (the server said: {})",
                 trouble.text
             ),
             _ => trouble.text,

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use clap::Args;
+use hourhand_core::plain::inline;
 use serde::Serialize;
 
 use crate::globals::Globals;
@@ -12,9 +13,8 @@ use crate::runtime::block_on;
 
 const EXAMPLES: &str = "\
 Examples:
-  # with a role that may create the schema, or owns it
-  hourhand migrate
-  # for a person to read, and to run with psql
+  hourhand migrate                      as a role that may create the schema
+  hourhand migrate --grant-to app       and gives the role app what it needs
   hourhand migrate --print --grant-to app > hourhand.sql
   # only what is later than version 1
   hourhand migrate --print --after 1 | psql";
@@ -27,8 +27,8 @@ pub(crate) struct Migrate {
     #[arg(long)]
     print: bool,
 
-    /// With --print: end with what this role needs to run jobs, and nothing more.
-    #[arg(long, value_name = "ROLE", requires = "print")]
+    /// Then give this role what it needs to run jobs, and nothing more.
+    #[arg(long, value_name = "ROLE")]
     grant_to: Option<String>,
 
     /// With --print: only what is later than this version (select max(version) from hourhand.migration).
@@ -44,6 +44,8 @@ struct Migrated<'a> {
     from: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     to: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    granted_to: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sql: Option<&'a str>,
 }
@@ -63,18 +65,30 @@ impl Migrate {
         let schema = globals.schema();
         if self.print {
             let sql = hourhand::migration_sql(schema, self.after, self.grant_to.as_deref())?;
-            let shown = Migrated { schema, from: None, to: None, sql: Some(&sql) };
+            let shown = Migrated { schema, from: None, to: None, granted_to: None, sql: Some(&sql) };
             return Ok(output.either(&shown, |_| std::io::stdout().write_all(sql.as_bytes()))?);
         }
         let url = globals.database_url()?;
-        let hourhand::Migrated { from, to, .. } =
-            block_on(async { hourhand::migrate(&url, schema).await.map_err(refused) })?;
+        let role = self.grant_to.as_deref();
+        let hourhand::Migrated { from, to, .. } = block_on(async {
+            let migrated = hourhand::migrate(&url, schema).await.map_err(refused)?;
+            if let Some(role) = role {
+                hourhand::grant(&url, schema, role).await.map_err(refused)?;
+            }
+            Ok(migrated)
+        })?;
         let done = match from {
             0 => format!("{GOOD}made{GOOD:#} schema {schema}, version {to}"),
             _ if from < to => format!("{GOOD}upgraded{GOOD:#} schema {schema} from version {from} to {to}"),
             _ => format!("schema {schema} is there already, version {to}: nothing to do"),
         };
-        Ok(output
-            .either(&Migrated { schema, from: Some(from), to: Some(to), sql: None }, |output| output.line(done))?)
+        let shown = Migrated { schema, from: Some(from), to: Some(to), granted_to: role, sql: None };
+        Ok(output.either(&shown, |output| {
+            output.line(done)?;
+            match role {
+                Some(role) => output.line(format_args!("role {} may run jobs", inline(role))),
+                None => Ok(()),
+            }
+        })?)
     }
 }

@@ -14,7 +14,7 @@ fn a_wrong_command_line_is_2() {
     say(&["next", "@hourly", "--time-zone", "Europe/Berlim"]).refused(2, "Europe/Berlin");
     say(&["next", "@hourly", "--from", "tomorrow"]).refused(2, "--from: \"tomorrow\" is not an instant");
     say(&["migrate", "--print", "--schema", "No Name"]).refused(2, "not a plain name");
-    say(&["migrate", "--grant-to", "app"]).refused(2, "--print");
+    say(&["migrate", "--after", "1"]).refused(2, "--print");
 }
 
 #[test]

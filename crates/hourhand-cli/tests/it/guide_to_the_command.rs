@@ -13,10 +13,7 @@ const PAGES: [&str; 3] = ["README.md", "docs/guides/command.md", "docs/guides/si
 const ELSEWHERE: [(&str, &str); 4] = [
     ("cargo xtask", "builds and runs the whole: CI types the same words"),
     ("psql -c \"create role", "makes a role of the whole server; `migrations` does it under a name of its own"),
-    (
-        "hourhand migrate --print --grant-to app |",
-        "the same test feeds the output to the server, and lives as that role",
-    ),
+    ("hourhand migrate --grant-to app", "the same, for roles of its own"),
     ("hourhand up", "goes on until it is stopped; `sidecar` and `guides` start it with these words"),
 ];
 

@@ -111,6 +111,32 @@ async fn the_printed_grants_suffice_to_run_jobs_and_for_nothing_else() {
     eye.batch_execute(&format!("drop owned by \"{role}\" cascade; drop role \"{role}\"")).await.unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schema_that_is_there_is_granted_to_a_role_as_what_is_printed_grants_it() {
+    let database = Database::create().await;
+    let eye = database.connect().await;
+    let url = database.url();
+    let grant = |role: &str| run(&mut command(["migrate", "--json", "--grant-to", role, "--database", &url]));
+    grant("nobody of that name").refused(2, "there is no role \"nobody of that name\"");
+    let (made, printed) = (format!("made-{}", database.name()), format!("printed-{}", database.name()));
+    eye.batch_execute(&format!("create role \"{made}\"; create role \"{printed}\"")).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(grant(&made).json(), json!({"schema": "hourhand", "from": 1, "to": 1, "granted_to": made}));
+    }
+    eye.batch_execute(&say(&["migrate", "--print", "--after", "1", "--grant-to", &printed]).out).await.unwrap();
+    let rights = "select string_agg(c.relname || ' ' || a.privilege_type, ', ' order by c.relname, a.privilege_type)
+        from pg_class c, aclexplode(c.relacl) a join pg_roles r on r.oid = a.grantee
+        where c.relnamespace = 'hourhand'::regnamespace and r.rolname = $1";
+    let mut both = Vec::new();
+    for role in [&made, &printed] {
+        let row = eye.query_typed_one(rights, &[(role, Type::TEXT)]).await.unwrap();
+        both.push(row.get::<_, Option<String>>(0).unwrap());
+    }
+    assert!(both[0] == both[1] && both[0].contains("history INSERT"), "{both:?}");
+    let end = format!("drop owned by \"{made}\", \"{printed}\" cascade; drop role \"{made}\", \"{printed}\"");
+    eye.batch_execute(&end).await.unwrap();
+}
+
 /// A role that has what `migrate --print --grant-to` gives and no more, and its URL.
 async fn runner(database: &Database, eye: &Client) -> (String, String) {
     let role = format!("run-{}", database.name());

@@ -15,7 +15,7 @@ pub(super) fn say(notice: Notice, catalog: &Catalog) {
             let remedy = match trouble.kind {
                 TroubleKind::NotMigrated => " (make the schema: `hourhand migrate`, or migrate(true) on the builder)",
                 TroubleKind::Forbidden => {
-                    " (the grants of a role that runs jobs: `hourhand migrate --print --grant-to ROLE`)"
+                    " (`hourhand migrate --grant-to ROLE` grants what a role needs that runs jobs)"
                 }
                 _ => "",
             };

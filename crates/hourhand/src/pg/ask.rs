@@ -47,6 +47,14 @@ impl Session {
         }
     }
 
+    /// Gives a role what it needs to run jobs. False: there is no such role.
+    pub(crate) async fn grant(&self, role: &str) -> Result<bool, Trouble> {
+        match tokio::time::timeout(MIGRATION_BOUND, super::migrate::grant(&self.client, &self.schema, role)).await {
+            Ok(known) => known,
+            Err(_) => Err(timed_out("grant", MIGRATION_BOUND)),
+        }
+    }
+
     async fn carry_out(
         &self,
         catalog: &Catalog,

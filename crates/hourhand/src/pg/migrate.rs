@@ -93,6 +93,17 @@ async fn found(client: &Client, schema: &Schema) -> Result<(), Trouble> {
     run(client, &schema.put_into(VERSIONS)).await
 }
 
+/// Gives a role what it needs to run jobs and do nothing else. False: there is no such role.
+pub(crate) async fn grant(client: &Client, schema: &Schema, role: &str) -> Result<bool, Trouble> {
+    let known = "select exists (select from pg_roles r where r.rolname = $1) as there";
+    let known = client.query_typed(known, &[(&role, Type::TEXT)]).await.map_err(|error| trouble(&error))?;
+    if !known.first().map(|row| get::<bool>(row, "there")).transpose()?.unwrap_or(false) {
+        return Ok(false);
+    }
+    run(client, &granting(schema, &quoted(role))).await?;
+    Ok(true)
+}
+
 /// The same as one text for psql, for those who let nobody but a person change a schema: the migrations later than a version,
 /// in one transaction that gives up while another migrates.
 ///
@@ -114,8 +125,7 @@ pub(crate) fn printed(schema: &Schema, after: i32, role: Option<&str>) -> String
         ));
     }
     if let Some(role) = role {
-        let quoted = format!("\"{}\"", role.replace('"', "\"\""));
-        text += &granting(schema, &quoted);
+        text += &granting(schema, &quoted(role));
         text.push('\n');
     }
     text + "commit;\n"
@@ -127,6 +137,10 @@ pub(crate) fn grants(schema: &Schema, role: &str) -> Vec<String> {
     let code = text.lines().filter(|line| !line.trim_start().starts_with("--"));
     let code: Vec<&str> = code.collect();
     code.join("\n").split(';').map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned).collect()
+}
+
+fn quoted(role: &str) -> String {
+    format!("\"{}\"", role.replace('"', "\"\""))
 }
 
 fn granting(schema: &Schema, role: &str) -> String {
