@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::status::outcome;
 use crate::globals::Globals;
 use crate::operator::with_operator;
-use crate::output::when::{civil, here, length_in_words, near_and_civil, read};
+use crate::output::when::{civil, here, length_in_words, near_and_civil, read_back};
 use crate::output::{BAD, Cell, FAINT, Output, STRONG, Table};
 use crate::refusal::Refusal;
 use hourhand_core::outcome::IN_HISTORY;
@@ -16,7 +16,7 @@ use hourhand_core::plain::{block, inline};
 const EXAMPLES: &str = "\
 Examples:
   hourhand history order-sync --limit 5
-  hourhand history --outcome failed --since \"24h ago\"
+  hourhand history --outcome failed --since 24h
   # one run whole, with its output
   hourhand history order-sync --epoch 1796053749007507
   # who paused, cancelled, triggered what
@@ -42,7 +42,7 @@ pub(crate) struct History {
     #[arg(long, value_name = "OUTCOME", value_parser = IN_HISTORY)]
     outcome: Option<String>,
 
-    /// Ended at or after this instant: 2026-12-01, "2h ago".
+    /// Ended at or after this instant: 2026-12-01, 2h (ago).
     #[arg(long, value_name = "T")]
     since: Option<String>,
 
@@ -68,7 +68,7 @@ impl History {
                 acts => output.table(&audit(acts, now)),
             })?);
         }
-        let since = self.since.as_deref().map(|since| read(since, &here(), now)).transpose();
+        let since = self.since.as_deref().map(|since| read_back(since, &here(), now)).transpose();
         let since = since.map_err(|error| Refusal::wrong(format!("--since: {error}")))?;
         let entries = with_operator(globals, async |operator| self.entries(operator, since).await)?;
         if let (Some(epoch), []) = (self.epoch, entries.as_slice()) {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::globals::Globals;
 use crate::operator::with_operator;
-use crate::output::when::{civil_and_near, here, length_in_words, near_and_civil, read, rfc3339};
+use crate::output::when::{civil_and_near, here, length_in_words, near_and_civil, read_back, rfc3339};
 use crate::output::{GOOD, ODD, Output, STRONG};
 use crate::refusal::Refusal;
 use hourhand_core::plain::inline;
@@ -48,7 +48,7 @@ struct ShownWindow<'a> {
 impl Window {
     pub(crate) fn run(&self, globals: &Globals, output: &Output) -> Result<(), Refusal> {
         let now = Timestamp::now();
-        let from = self.from.as_deref().map(|from| read(from, &here(), now)).transpose();
+        let from = self.from.as_deref().map(|from| read_back(from, &here(), now)).transpose();
         let from = from.map_err(|error| Refusal::wrong(format!("--from: {error}")))?;
         let window = with_operator(globals, async |operator| match from {
             Some(from) => Ok(operator.set_window(&self.job, from).await?),

@@ -12,7 +12,7 @@ use super::status::word_of_outcome;
 use crate::globals::Globals;
 use crate::length;
 use crate::operator::with_operator;
-use crate::output::when::{civil, civil_and_near, here, read, rfc3339};
+use crate::output::when::{civil, civil_and_near, here, read_back, rfc3339};
 use crate::output::{BAD, GOOD, ODD, Output, STRONG};
 use crate::refusal::Refusal;
 use hourhand_core::plain::{argument, block, inline};
@@ -141,7 +141,7 @@ pub(crate) struct Backfill {
     #[arg(value_name = "NAME")]
     job: String,
 
-    /// From this instant on.
+    /// From this instant on: 2026-12-01, 2h (ago).
     #[arg(long, value_name = "T")]
     from: String,
 
@@ -163,7 +163,7 @@ impl Backfill {
     pub(crate) fn run(&self, globals: &Globals, output: &Output) -> Result<ExitCode, Refusal> {
         let now = Timestamp::now();
         let instant = |option: &str, text: &str| {
-            read(text, &here(), now).map_err(|error| Refusal::wrong(format!("{option}: {error}")))
+            read_back(text, &here(), now).map_err(|error| Refusal::wrong(format!("{option}: {error}")))
         };
         let (from, until) = (instant("--from", &self.from)?, instant("--until", &self.until)?);
         let answer = with_operator(globals, async |operator| Ok(operator.backfill(&self.job, from, until).await?))?;

@@ -64,6 +64,18 @@ pub(crate) fn civil_and_near(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// As [`read`], where what is meant lies behind: a bare length is that long ago.
+///
+/// # Errors
+///
+/// As [`read`].
+pub(crate) fn read_back(text: &str, zone: &TimeZone, now: Timestamp) -> Result<Timestamp, String> {
+    match text.trim().parse::<jiff::Span>() {
+        Ok(length) if !length.is_negative() => read(&format!("{} ago", text.trim()), zone, now),
+        Ok(_) | Err(_) => read(text, zone, now),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,6 +95,18 @@ mod tests {
         assert_eq!(told(93_600), "1 d 2 h");
         assert_eq!(told(800 * 86_400), "2 y 70 d");
         assert_eq!(length_in_words(SignedDuration::from_millis(-340)), "0.3 s");
+    }
+
+    #[test]
+    fn a_bare_length_lies_behind_where_the_past_is_meant() {
+        let now = at("2026-12-01T00:00:00Z");
+        let back = |text| read_back(text, &TimeZone::UTC, now).map(|at| at.to_string());
+        assert_eq!(back("2h"), Ok("2026-11-30T22:00:00Z".to_owned()));
+        assert_eq!(back("2h ago"), back("2h"));
+        assert_eq!(back("in 2h"), Ok("2026-12-01T02:00:00Z".to_owned()));
+        assert_eq!(back("2026-11-30"), Ok("2026-11-30T00:00:00Z".to_owned()));
+        assert_eq!(back("now"), Ok("2026-12-01T00:00:00Z".to_owned()));
+        assert!(back("then").is_err());
     }
 
     #[test]

@@ -82,6 +82,7 @@ async fn history_tells_of_every_end_what_a_script_may_read() {
     assert_eq!(world.json(&["history", "--outcome", "failed"]).await, json!([said[0]]));
     assert_eq!(world.json(&["history", "--limit", "1"]).await, json!([said[0]]));
     assert_eq!(world.json(&["history", "--since", "in 1h"]).await, json!([]));
+    assert_eq!(world.json(&["history", "--since", "1h"]).await, said, "an hour ago, not ahead");
     world.say(&["history", "order-sync", "--epoch", "7"]).await.refused(1, "no ended run 7 of job \"order-sync\"");
 }
 
