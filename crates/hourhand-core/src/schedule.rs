@@ -166,6 +166,9 @@ impl Schedule {
     }
 
     /// A body that should be running at all times, on one node: it has no occurrences.
+    ///
+    /// One that ends is started again after a backoff: 1 s, doubling to 5 min. One whose process died is started elsewhere at once; after
+    /// the second death in a row 30 s later, doubling to 5 min. Either begins anew after a run of 10 min.
     #[must_use]
     pub fn continuous() -> Schedule {
         Schedule::new(Ok(Rule::Continuous))

@@ -37,6 +37,7 @@ async fn a_window_is_shown_and_moved() {
     let told = world.say(&["window", "order-sync"]).await.out;
     assert!(told.contains("begins at 2026-11-01T00:00:00.000000Z"), "{told}");
     world.say(&["window", "order-sync", "--from", "later"]).await.refused(2, "--from: \"later\" is not an instant");
+    world.say(&["window", "order-sync", "--from", "2099-01-01T00:00:00Z"]).await.refused(2, "is ahead");
 }
 
 #[tokio::test(flavor = "multi_thread")]

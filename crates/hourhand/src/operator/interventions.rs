@@ -79,6 +79,9 @@ pub enum Forgetting {
     Refused(String),
 }
 
+/// As far as the clocks of people's machines are ahead of the server's.
+const AHEAD_MAX: SignedDuration = SignedDuration::from_secs(60);
+
 impl Operator {
     /// Where the job's next window begins.
     ///
@@ -94,9 +97,15 @@ impl Operator {
     ///
     /// # Errors
     ///
-    /// As [`Operator::status`]; [`Error::is_unreachable`] also when the job's row stays locked.
+    /// As [`Operator::status`]; [`Error::is_unreachable`] also when the job's row stays locked; [`Error::is_config`] if it lies ahead:
+    /// nobody would cover what comes before it.
     pub async fn set_window(&self, job: &str, from: Timestamp) -> Result<NextWindow, Error> {
         let seen = self.standing("window", job).await?;
+        if from.duration_since(seen.now) > AHEAD_MAX {
+            let text =
+                format!("window: {from} is ahead (it is {:.0}), and nobody would cover what lies before it", seen.now);
+            return Err(Error::config(vec![text]));
+        }
         let covered = from.checked_add(seen.length("lookback")).map_err(|error| {
             Error::config(vec![format!("window: {from} and the lookback are out of range: {error}")])
         })?;

@@ -404,6 +404,15 @@ async fn a_job_that_only_ever_failed_is_found_until_it_succeeds() {
     let Triggered::Started { .. } = node.trigger(JOB).await.unwrap() else { panic!("not started") };
     gone(&operator, "failing").await;
     node.shutdown().await;
+    // A process that died says nothing about the work, unless it dies every time.
+    let lost = |deaths: u32| {
+        format!("update hourhand.job set last_success_at = null, last_outcome = 'lost', deaths = {deaths}")
+    };
+    world.eye.batch_execute(&lost(1)).await.unwrap();
+    assert!(found(&operator, "failing").await.is_empty());
+    world.eye.batch_execute(&lost(3)).await.unwrap();
+    assert_eq!(one(&operator, "failing").await.message, "job order-sync has never succeeded: the last 3 in a row lost");
+    world.eye.batch_execute("update hourhand.job set last_success_at = now(), deaths = 0").await.unwrap();
     // It has succeeded before: twice is a mishap, three times is not.
     let failed = |times: u32| format!("update hourhand.job set failures = {times}, last_outcome = 'timed_out'");
     world.eye.batch_execute(&failed(2)).await.unwrap();

@@ -39,8 +39,11 @@ fn not_running(seen: &Standing) -> Option<Finding> {
                 Severity::Warning,
                 format!("job {job} is overdue, and no process has had it for two periods"),
             )
-            .why("it was taken out of the program, or everything that has it is down")
-            .remedy(format!("start what runs it, or if it is gone for good: hourhand forget {name}"))
+            .why("it was taken out of the program, or everything that has it is down, or says no to it by its own condition (`only_if`)")
+            .remedy(format!(
+                "start what runs it; only if it is gone for good, and no program has it: hourhand forget {name}, which also forgets \
+                 what is covered"
+            ))
             .job(job),
         );
     }
@@ -87,10 +90,14 @@ fn never_ran(seen: &Standing) -> Option<Finding> {
     })
 }
 
-/// It runs, and to no avail: again and again, or ever since it was registered.
+/// It runs, and to no avail: again and again, or ever since it was registered. (A lost run alone says nothing about the work, and a
+/// continuous body that is at work is well, whatever became of its predecessors.)
 fn failing(seen: &Standing) -> Option<Finding> {
     let (job, name, facts) = (&seen.name, argument(&seen.name), &seen.facts);
-    let outcome = facts.last_outcome.as_deref().filter(|outcome| !matches!(*outcome, "succeeded" | "cancelled"))?;
+    let at_work = facts.running && seen.definition().is_some_and(|definition| definition.schedule.is_continuous());
+    let died = facts.last_outcome.as_deref() == Some("lost") && facts.deaths < FAILURES_MAX;
+    let fails = |outcome: &&str| !matches!(*outcome, "succeeded" | "cancelled") && !died && !at_work;
+    let outcome = facts.last_outcome.as_deref().filter(fails)?;
     let runs = facts.failures.max(facts.deaths).max(1);
     let newest = if runs == 1 { "its only run".to_owned() } else { format!("the last {runs} in a row") };
     let message = match facts.last_success_at {
