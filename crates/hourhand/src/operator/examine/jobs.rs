@@ -41,8 +41,7 @@ fn not_running(seen: &Standing) -> Option<Finding> {
             )
             .why("it was taken out of the program, or everything that has it is down, or says no to it by its own condition (`only_if`)")
             .remedy(format!(
-                "start what runs it; only if it is gone for good, and no program has it: hourhand forget {name}, which also forgets \
-                 what is covered"
+                "start what runs it; or if it is gone for good, what it has covered with it: hourhand forget {name}"
             ))
             .job(job),
         );
