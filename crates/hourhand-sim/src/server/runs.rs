@@ -171,7 +171,8 @@ impl Server {
     fn may_start(&self, job: usize, row: &Row, start: &Start, (seen, now): (&Snapshot, Timestamp)) -> bool {
         match self.bug {
             Some(Bug::CheckBeforeLockOnly) => return !row.paused,
-            Some(Bug::CheckByHistory) => {
+            // What should always be running has no occurrence that history would tell of.
+            Some(Bug::CheckByHistory) if start.trigger != Trigger::Continuous => {
                 let before = &self.store.history[..seen.history.min(self.store.history.len())];
                 let succeeded = |occurrence: Timestamp| {
                     before.iter().any(|record| {
