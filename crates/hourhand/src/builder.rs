@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::directory::Directory;
 use crate::drive::{Brief, Command, FirstTrouble, Heard, Reports, Roster};
 use crate::error::Error;
-use crate::job::Job;
+use crate::job::{Job, no_length};
 use crate::member::{Member, Terms, define};
 use crate::pg::conninfo::{Conninfo, Environment};
 use crate::pg::{Schema, SessionSettings, Signature, Statements};
@@ -222,7 +222,7 @@ impl SchedulerBuilder {
     fn length<L: TryInto<SignedDuration, Error: Display>>(&mut self, what: &str, length: L) -> Option<Duration> {
         let found = match length.try_into() {
             Ok(length) => Duration::try_from(length).map_err(|_| format!("{what}: {length:#} is less than 0")),
-            Err(error) => Err(format!("{what}: {error}")),
+            Err(error) => Err(no_length(what, error)),
         };
         found.map_err(|complaint| self.complaints.push(complaint)).ok()
     }

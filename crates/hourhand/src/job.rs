@@ -90,6 +90,17 @@ impl Policies {
     }
 }
 
+/// Why something is no length. Of a span that speaks of days jiff says much, but not what to write instead.
+pub(crate) fn no_length(what: &str, error: impl Display) -> String {
+    let error = error.to_string();
+    let advice = if error.contains("unit 'day'") || error.contains("unit 'week'") {
+        "days are not all equally long: in hours, 24.hours() for one"
+    } else {
+        error.as_str()
+    };
+    format!("{what}: {advice}")
+}
+
 impl Job {
     /// A job that runs `body` whenever `schedule` is due, on exactly one node.
     ///
@@ -307,7 +318,7 @@ impl Job {
             Ok(length) => {
                 self.complaints.push(format!("{policy}: {length:#} is not between {at_least:#} and 100 years"))
             }
-            Err(error) => self.complaints.push(format!("{policy}: {error}")),
+            Err(error) => self.complaints.push(no_length(policy, error)),
         }
         None
     }

@@ -1,6 +1,6 @@
 //! A job as the loop takes it: the definition for the node, the columns for the statements, the body to run.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use hourhand_core::job::Definition;
@@ -39,6 +39,9 @@ impl Member {
 /// The jobs that are each well-formed and have a name and a key of their own; what is wrong goes to the complaints.
 pub(crate) fn define(jobs: Vec<Job>, terms: &Terms, complaints: &mut Vec<String>) -> Vec<Member> {
     let mut by_key: HashMap<i64, String> = HashMap::new();
+    let mut names = HashSet::new();
+    let twice: BTreeSet<&str> = jobs.iter().map(Job::name).filter(|name| !names.insert(*name)).collect();
+    complaints.extend(twice.into_iter().map(|name| format!("two jobs are called {name:?}")));
     let (mut members, mut kinds) = (Vec::new(), Vec::new());
     for job in jobs {
         match job.define(terms.namespace.as_ref()) {
@@ -48,11 +51,9 @@ pub(crate) fn define(jobs: Vec<Job>, terms: &Terms, complaints: &mut Vec<String>
                     kinds.push(Arc::new(definition.clone()));
                 }
                 let name = definition.name.to_string();
-                match by_key.insert(definition.key.0, name.clone()) {
-                    Some(before) if before == name => complaints.push(format!("two jobs are called {name:?}")),
-                    Some(before) => complaints.push(format!("jobs {before:?} and {name:?} have one key: rename one")),
-                    None => {}
-                }
+                let before = by_key.insert(definition.key.0, name.clone()).filter(|before| *before != name);
+                complaints
+                    .extend(before.map(|before| format!("jobs {before:?} and {name:?} have one key: rename one")));
                 let definition = Arc::new(definition);
                 let entry = Arc::new(Entry::of(definition.clone(), terms.start_delay));
                 members.push(Member { definition, entry, body, hooks });

@@ -39,4 +39,4 @@ pub(crate) use pages::PageStatements;
 pub(crate) use session::{Former, Opened, Session, SessionSettings};
 pub(crate) use sql::{Schema, Statements};
 pub(crate) use text::OUTPUT_BYTES_MAX;
-pub(crate) use trouble::lost;
+pub(crate) use trouble::{lost, remedy};

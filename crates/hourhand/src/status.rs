@@ -7,7 +7,7 @@ use hourhand_core::protocol::Slot;
 use hourhand_core::schedule::Schedule;
 use jiff::Timestamp;
 
-use crate::pg::Catalog;
+use crate::pg::{Catalog, remedy};
 
 /// How a job stands, as the database showed it a moment ago.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,7 +129,9 @@ pub(crate) fn shown(schedule: &Schedule, now: Timestamp, facts: &Facts) -> JobSt
 pub(crate) fn health(seen: &Seen, catalog: &Catalog) -> Health {
     let name = |slot: &Slot| catalog.entry(*slot).name();
     let problems = seen.problems.iter().map(|problem| match problem {
-        Problem::Unavailable(trouble) => format!("the database can't be had: {}", trouble.text),
+        Problem::Unavailable(trouble) => {
+            format!("the database can't be had: {}{}", trouble.text, remedy(trouble.kind))
+        }
         Problem::Overdue(slot) => format!("job {}: overdue", name(slot)),
         Problem::Unrecorded(slot) => format!("job {}: the end of a run is not recorded yet", name(slot)),
         Problem::Stuck(slot) => format!("job {}: a body does not stop", name(slot)),

@@ -3,22 +3,16 @@
 //! ERROR is for what an error tracker should page for, WARN for what was to be expected or mends itself, INFO for a run's start
 //! and end, DEBUG for the rest. A lost race is not said at all.
 
-use hourhand_core::protocol::{Notice, TroubleKind};
+use hourhand_core::protocol::Notice;
 use tracing::{debug, error, info, warn};
 
-use crate::pg::Catalog;
+use crate::pg::{Catalog, remedy};
 
 pub(super) fn say(notice: Notice, catalog: &Catalog) {
     let job = |slot| catalog.entry(slot).name();
     match notice {
         Notice::Unavailable(trouble) => {
-            let remedy = match trouble.kind {
-                TroubleKind::NotMigrated => " (make the schema: `hourhand migrate`, or migrate(true) on the builder)",
-                TroubleKind::Forbidden => {
-                    " (`hourhand migrate --grant-to ROLE` grants what a role needs that runs jobs)"
-                }
-                _ => "",
-            };
+            let remedy = remedy(trouble.kind);
             warn!(kind = ?trouble.kind, "the scheduler's database can't be had, trying again: {}{remedy}", trouble.text);
         }
         Notice::Available(after) => info!(?after, "the scheduler's database answers"),

@@ -54,3 +54,12 @@ pub(crate) fn timed_out(what: &str, bound: std::time::Duration) -> Trouble {
 pub(crate) fn unexpected(text: impl Into<String>) -> Trouble {
     Trouble { kind: TroubleKind::Other, text: text.into() }
 }
+
+/// What somebody can do about it, to stand behind its text; empty where nothing but time helps.
+pub(crate) fn remedy(kind: TroubleKind) -> &'static str {
+    match kind {
+        TroubleKind::NotMigrated => " (make the schema: `hourhand migrate`, or migrate(true) on the builder)",
+        TroubleKind::Forbidden => " (`hourhand migrate --grant-to ROLE` grants what a role needs that runs jobs)",
+        _ => "",
+    }
+}

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use hourhand::{Failure, Job, Schedule};
+use jiff::ToSpan;
 
 use crate::world::{JOB, Journal, World, daily, yearly};
 
@@ -34,6 +35,11 @@ async fn what_is_wrong_with_an_added_job_is_an_error_that_names_it_and_nothing_o
     assert!(error.is_config() && error.to_string().contains("bad"), "{error}");
     let pair = node.add_all([tenant(3), tenant(3)]).await.unwrap_err();
     assert!(pair.to_string().contains("two jobs are called \"order-sync:3\""), "{pair}");
+    let bad = || Job::new("bad", Schedule::cron("61 * * * *"), async |_| Ok::<_, Failure>(())).retention(14.days());
+    let all = node.add_all([bad(), bad()]).await.unwrap_err().to_string();
+    for complaint in ["two jobs are called \"bad\"", "61", "retention: days are not all equally long: in hours"] {
+        assert!(all.contains(complaint), "{all}");
+    }
     assert!(node.trigger("order-sync:2").await.unwrap_err().is_config());
     node.shutdown().await;
     assert_eq!(world.number("select count(*) from hourhand.job").await, 1);
