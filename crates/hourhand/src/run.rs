@@ -46,7 +46,8 @@ pub struct Window {
     /// Inclusive: what is covered so far, less the job's lookback.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::json::instant"))]
     pub from: Timestamp,
-    /// Exclusive: the server's time at the start of the run.
+    /// Exclusive: the server's time at the start of the run, or less, where the window is bounded (`window_max`) or later occurrences
+    /// have the rest (`catch_up` all, a backfill).
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::json::instant"))]
     pub until: Timestamp,
 }

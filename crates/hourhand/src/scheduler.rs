@@ -256,6 +256,9 @@ impl Scheduler {
     /// Takes a job out while the scheduler runs: this node starts no run of it any more and lets its locks go. Other nodes, and what
     /// the database knows of the job, stay as they are. A run under way here goes on to its end; its epoch is the answer.
     ///
+    /// A job that is taken out everywhere (a tenant that left, say) still stands in the database, and status calls it orphaned after two
+    /// periods of its schedule. Then [`Operator::forget`](crate::Operator::forget), or `hourhand forget`, removes it with its history.
+    ///
     /// # Errors
     ///
     /// [`Error::is_config`] when this scheduler has no such job, [`Error::is_stopped`] after a shutdown.

@@ -20,7 +20,8 @@ impl Job {
     }
 
     /// Called for each run that failed, panicked or took too long, also if it will be tried again
-    /// ([`JobEvent::retried`]), and for an occurrence that was given up because its holders died.
+    /// ([`JobEvent::retried`]), and for an occurrence that was given up because its holders died. Not for a run that was lost: its
+    /// occurrence runs again, and one that was asked for by hand says so to whoever waits for it.
     pub fn on_failure<F, Fut>(mut self, hook: F) -> Job
     where
         F: Fn(JobEvent) -> Fut + Send + Sync + 'static,
