@@ -146,7 +146,7 @@ impl Schedule {
 
     /// At a fixed distance, aligned to an instant (before which there are occurrences too).
     ///
-    /// The instant is part of the schedule: all processes must give the same one. With one of its own (`Timestamp::now()`) each would
+    /// The instant is part of the schedule: all processes must give the same one. With one of its own (the present, say) each would
     /// have another definition of the job, of which only the last that was registered runs.
     #[must_use]
     pub fn every_from<L>(length: L, anchor: Timestamp) -> Schedule
