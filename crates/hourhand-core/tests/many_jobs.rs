@@ -1,13 +1,15 @@
 //! A node with ten thousand jobs wakes for those that are due, and is small.
 #![allow(clippy::unwrap_used, reason = "a test has nothing better to do with an error")]
 
+mod resident;
+
 use std::time::{Duration, Instant};
 
 use hourhand_core::facts::Facts;
 use hourhand_core::job::Definition;
 use hourhand_core::key::Key;
 use hourhand_core::name::JobName;
-use hourhand_core::node::{Exclusion, Node, Settings};
+use hourhand_core::node::Node;
 use hourhand_core::protocol::{Action, Answer, Event, Question};
 use hourhand_core::schedule::Schedule;
 use hourhand_core::time::{Mono, Now};
@@ -33,21 +35,8 @@ fn definitions(count: usize) -> Vec<Definition> {
 
 /// A node after its first visit, with all its jobs at rest.
 fn at_rest(count: usize) -> Node {
-    let settings = Settings {
-        ttl: Duration::from_secs(15),
-        start_delay: Duration::ZERO,
-        linger: Duration::from_secs(60),
-        resident: true,
-        migrate: false,
-        shutdown_grace: Duration::from_secs(20),
-        runs_max: usize::MAX,
-        exclusion: Exclusion::Session,
-        rowless: false,
-        prune_interval: Duration::MAX,
-        seed: 1,
-    };
     let now = at(Duration::ZERO);
-    let mut node = Node::new(settings, definitions(count), now);
+    let mut node = Node::new(resident::settings(), definitions(count), now);
     let mut event = Some(Event::Woke);
     while let Some(happened) = event.take() {
         for action in node.step(now, happened) {

@@ -1,6 +1,8 @@
 //! What a step costs is counted in lookups of jobs, not in time: it must not grow with the jobs that the step is not about.
 #![allow(clippy::unwrap_used, reason = "a test has nothing better to do with an error")]
 
+mod resident;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -8,7 +10,7 @@ use hourhand_core::facts::Facts;
 use hourhand_core::job::Definition;
 use hourhand_core::key::Key;
 use hourhand_core::name::JobName;
-use hourhand_core::node::{Exclusion, Node, Settings};
+use hourhand_core::node::Node;
 use hourhand_core::outcome::BodyEnd;
 use hourhand_core::protocol::{Action, Answer, EndAnswer, Event, Question, Slot, StartAnswer, Started};
 use hourhand_core::schedule::Schedule;
@@ -33,25 +35,12 @@ struct World {
 impl World {
     /// After the first visit; the jobs are due at 01:00.
     fn at_rest(jobs: usize) -> World {
-        let settings = Settings {
-            ttl: Duration::from_secs(15),
-            start_delay: Duration::ZERO,
-            linger: Duration::from_secs(60),
-            resident: true,
-            migrate: false,
-            shutdown_grace: Duration::from_secs(20),
-            runs_max: usize::MAX,
-            exclusion: Exclusion::Session,
-            rowless: false,
-            prune_interval: Duration::MAX,
-            seed: 1,
-        };
         let define = |number: usize| {
             let name = JobName::parse(&format!("job-{number}")).unwrap();
             Definition::new(name.clone(), Key::of(None, &name), Schedule::cron("0 1 * * *"))
         };
         let now = Now { mono: Mono(Duration::ZERO), wall: midnight() };
-        let node = Node::new(settings, (0..jobs).map(define).collect(), now);
+        let node = Node::new(resident::settings(), (0..jobs).map(define).collect(), now);
         let mut world = World { node, now, running: Vec::new(), held: None, hold_ends: false, statements: 0 };
         world.tell(Event::Woke);
         world
