@@ -93,6 +93,8 @@ pub struct Facts {
     pub last_outcome: Option<String>,
     /// When a run last succeeded.
     pub last_success_at: Option<Timestamp>,
+    /// When a node that has the job last took note that it waits.
+    pub known_at: Option<Timestamp>,
     /// What somebody asked for, from anywhere, that no start has taken.
     pub request: Option<Request>,
 }
@@ -125,6 +127,7 @@ impl Facts {
             window_behind: false,
             last_outcome: None,
             last_success_at: None,
+            known_at: None,
             request: None,
         }
     }

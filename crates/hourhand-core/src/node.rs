@@ -24,6 +24,7 @@ mod groups;
 mod health;
 mod hooks;
 mod index;
+mod known;
 mod life;
 mod looked;
 mod lost;
@@ -142,6 +143,8 @@ pub struct Node {
     /// What others are quicker at.
     rivals: Rivals,
     lost: LostRuns,
+    /// Overdue jobs of which nothing on record tells that anybody has them.
+    unknown: BTreeSet<Slot>,
     /// When history is to be pruned next.
     prune_at: Mono,
     random: u64,
@@ -172,6 +175,7 @@ impl Node {
             look_outside_at: now.mono,
             rivals: Rivals::default(),
             lost: LostRuns::default(),
+            unknown: BTreeSet::new(),
             prune_at: now.mono + settings.prune_interval / 60,
             visits: Cell::new(0),
             index: Index::new(settings.ttl),

@@ -160,8 +160,8 @@ fn waits_for_retry(job: &Definition, facts: &Facts, newest: Timestamp, then: Tim
     applies && facts.not_before.is_some_and(|until| until > then)
 }
 
-/// Whether a job seems to have been given up: overdue, and neither registered anew, nor started, nor run for two periods of its
-/// schedule. Such a job is shown, not run, and not deleted by itself.
+/// Whether a job seems to have been given up: overdue, and neither registered anew, nor started, nor run, nor known to any node for
+/// two periods of its schedule. Such a job is shown, not run, and not deleted by itself.
 pub fn orphaned(
     job: &Definition,
     facts: &Facts,
@@ -172,13 +172,30 @@ pub fn orphaned(
     overdue(job, facts, now, bound) && forsaken(job, facts, registered_at, now)
 }
 
-/// Whether nobody has registered, started or run the job for two periods of its schedule.
+/// Whether nobody has registered, started, run or known the job for two periods of its schedule.
 pub fn forsaken(job: &Definition, facts: &Facts, registered_at: Timestamp, now: Timestamp) -> bool {
-    // Without occurrences an hour has to do.
+    silent_for(job, facts, Some(registered_at), now).is_some_and(|(silent, period)| silent > period + period)
+}
+
+/// Whether a node that has the job should put that on record: it is overdue, and nothing there has told of it for a period. So
+/// what waits for a node's own reasons is never taken for given up, and one note a period does for the whole fleet.
+pub fn wants_note(job: &Definition, facts: &Facts, now: Timestamp, bound: SignedDuration) -> bool {
+    silent_for(job, facts, facts.counts_from, now).is_some_and(|(silent, period)| silent > period)
+        && overdue(job, facts, now, bound)
+}
+
+/// For how long nothing has told that anybody has the job, and its period: nodes that wait look again within a minute, so shorter
+/// ones don't matter here; without occurrences an hour has to do.
+fn silent_for(
+    job: &Definition,
+    facts: &Facts,
+    registered_at: Option<Timestamp>,
+    now: Timestamp,
+) -> Option<(SignedDuration, SignedDuration)> {
     let hour = || job.schedule.is_continuous().then_some(SignedDuration::from_hours(1));
-    let Some(period) = job.schedule.period_at(now).or_else(hour) else { return false };
-    let life = [Some(registered_at), facts.started_at, facts.last_success_at].into_iter().flatten().max();
-    life.is_some_and(|last| now.duration_since(last) > period + period)
+    let last = [registered_at, facts.started_at, facts.last_success_at, facts.known_at].into_iter().flatten().max()?;
+    let period = job.schedule.period_at(now).or_else(hour)?.max(SignedDuration::from_mins(1));
+    Some((now.duration_since(last), period))
 }
 
 /// When the nodes at rest visit the database for this job at the latest: at its next occurrence.

@@ -330,6 +330,7 @@ impl Server {
             Question::PassOver { slot, seen, skip } => self.pass_over(pid, jobs[slot.0], (*seen, skip.newest), at),
             Question::TakeOver(heirs) => Execution::Done(Answer::TookOver(vec![true; heirs.len()])),
             Question::Late(late) => Execution::Done(Answer::Late(vec![false; late.len()])),
+            Question::Known(slots) => self.known(&jobs, slots, at),
             Question::Prune => Execution::Done(Answer::Pruned(0)),
             // Nobody orders anything here: pauses and cancels are written by the plan.
             Question::Order(_, Order::Close { request }) => self.close_request(*request),

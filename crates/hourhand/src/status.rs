@@ -34,7 +34,7 @@ pub struct JobStatus {
     pub paused: Option<Paused>,
     /// An occurrence waits longer than it should.
     pub overdue: bool,
-    /// Overdue, and neither registered, started nor run for two periods of its schedule: nobody seems to care for it any more.
+    /// Overdue, and for two periods of its schedule nobody has registered it, run it or seen it wait: nobody seems to care for it any more.
     pub orphaned: bool,
 }
 

@@ -185,8 +185,9 @@ const FORGET_EXAMPLES: &str = "\
 Examples:
   hourhand forget old-report
 
-Only a job that is orphaned (overdue, and neither registered, started nor run for two periods of its schedule) and that nobody \
-holds. A process that still has it registers it anew when it starts. Exit status 1: it stays, and why.";
+Only a job that is orphaned (overdue, and for two periods of its schedule no process has registered it, run it or seen it wait) and \
+that nobody holds; one without a schedule (hourhand exec) if it has not run for 14 days. What it has covered goes too: a process \
+that still has it, or exec, registers it anew, and its window begins there. Exit status 1: it stays, and why.";
 
 /// Removes an orphaned job with its history.
 #[derive(Args, Debug)]

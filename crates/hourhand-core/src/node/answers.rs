@@ -55,6 +55,7 @@ impl Node {
             (Question::Prune, Answer::Pruned(rows)) => self.pruned(now, rows),
             (Question::Order(slot, _), Answer::Ordered(done)) => self.order_done(now, slot, done),
             (Question::Late(asked), Answer::Late(first)) => self.told_late(asked, first),
+            (Question::Known(_), Answer::Known) => {}
             (Question::Unlock(slots), Answer::Unlocked(all_ours)) => self.unlocked(now, slots, all_ours),
             (Question::UnlockWatches(slots), Answer::Unlocked(_)) => {
                 for slot in slots {

@@ -132,6 +132,7 @@ impl Node {
         self.job_mut(slot).lost_since = lost.map(since).map(Box::new);
         self.definition_looked_at(slot, facts);
         self.note_waiting(now, slot, facts);
+        self.note_unknown(now, slot, facts);
         self.close_exhausted(slot, facts);
         let by_hand = self.look_for_tickets(now, slot, facts);
         let life = &self.job(slot).life;

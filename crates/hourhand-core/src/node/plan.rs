@@ -124,6 +124,7 @@ impl Node {
             .or_else(|| self.settle_or_start(now.mono))
             .or_else(|| self.tell_late(now.mono))
             .or_else(|| self.take(now))
+            .or_else(|| self.make_known())
             .or_else(|| self.settle_lost(now.mono))
             .or_else(|| self.prune(now.mono))
     }

@@ -281,6 +281,8 @@ impl Node {
                     self.trouble(now, trouble);
                 }
             }
+            // The next look finds it unknown again.
+            Question::Known(_) => {}
             // History may grow for another hour.
             Question::Prune => self.prune_at = now.mono + self.settings.prune_interval,
             Question::SettleLost(_) => self.forget_lost(now.mono),

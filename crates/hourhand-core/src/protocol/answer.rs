@@ -137,6 +137,8 @@ pub enum Answer {
     Blocker(Option<Obstacle>),
     /// First to say so, or not. One entry an occurrence.
     Late(Vec<bool>),
+    /// Noted, by this node or by another one before it.
+    Known,
     /// How many rows were removed.
     Pruned(usize),
     /// What became of an order.

@@ -77,6 +77,8 @@ pub enum Question {
     Unblock(Slot),
     /// Take note that these occurrences have waited too long: whoever is first tells people.
     Late(Vec<(Slot, Timestamp)>),
+    /// Take note that a node has these jobs, which wait: they are not given up.
+    Known(Vec<Slot>),
     /// Remove history that is older than its job's retention, a bounded batch of it.
     Prune,
     /// Carry out what a person orders.

@@ -1,10 +1,10 @@
 //! What is due. `given …` sets the job and its row, and stays for the scene; `at TIME` asks what is to be done then, `overdue
-//! TIME` whether somebody should be told, `ran OCCURRENCE until TIME` what a run has skipped by overlapping.
+//! TIME` whether somebody should be told, `given-up TIME` whether anybody seems to have it, `ran OCCURRENCE until TIME` what a run has skipped by overlapping.
 
 use hourhand_core::facts::Facts;
 use hourhand_core::job::Definition;
-use hourhand_core::occurrence::{Decision, Skip, decide, overdue, overlapped};
-use jiff::SignedDuration;
+use hourhand_core::occurrence::{Decision, Skip, decide, orphaned, overdue, overlapped, wants_note};
+use jiff::{SignedDuration, Timestamp};
 
 use crate::golden::{self, Scene};
 use crate::node::facts::set;
@@ -36,6 +36,7 @@ impl Scene for Row {
                 let told = overdue(&self.job, &self.facts, time(rest), SignedDuration::from_secs(60));
                 return if told { "overdue" } else { "not overdue" }.to_owned();
             }
+            "given-up" => return given_up(&self.job, &self.facts, time(rest)).to_owned(),
             "ran" => {
                 let (occurrence, ended) = rest.split_once(" until ").unwrap();
                 return skips(overlapped(&self.job, time(occurrence), time(ended)));
@@ -43,6 +44,17 @@ impl Scene for Row {
             _ => panic!("no such line: {line}"),
         }
         String::new()
+    }
+}
+
+/// By a job that was registered when it began to count.
+fn given_up(job: &Definition, facts: &Facts, now: Timestamp) -> &'static str {
+    let bound = SignedDuration::from_secs(60);
+    match (orphaned(job, facts, facts.counts_from.unwrap(), now, bound), wants_note(job, facts, now, bound)) {
+        (true, true) => "given up",
+        (true, false) => "given up, and whoever has it keeps silent",
+        (false, true) => "not yet: whoever has it says so",
+        (false, false) => "no",
     }
 }
 

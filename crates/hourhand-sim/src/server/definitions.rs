@@ -72,4 +72,15 @@ impl Server {
         row.version = own;
         true
     }
+
+    /// As `known.sql`.
+    pub(super) fn known(&mut self, jobs: &[usize], slots: &[Slot], at: At) -> Execution {
+        let now = self.now(at);
+        for slot in slots {
+            if let Some(row) = self.store.rows.get_mut(&jobs[slot.0]) {
+                row.known_at = Some(now);
+            }
+        }
+        Execution::Done(Answer::Known)
+    }
 }

@@ -59,6 +59,7 @@ impl Server {
             window_behind: row.window_behind(),
             last_outcome: row.last_outcome.clone(),
             last_success_at: row.last_success_at,
+            known_at: row.known_at,
             request: self.requested(job, now),
         })
     }

@@ -34,6 +34,7 @@ pub(crate) struct Row {
     /// From the definition's row: which one, and since when it counts.
     pub(crate) version: usize,
     pub(crate) counts_from: Timestamp,
+    pub(crate) known_at: Option<Timestamp>,
     /// From the pause's row.
     pub(crate) paused: bool,
     pub(crate) resumed_at: Option<Timestamp>,
@@ -66,6 +67,7 @@ impl Row {
             not_before: None,
             version,
             counts_from: now,
+            known_at: None,
             paused: false,
             resumed_at: None,
             cancel: None,

@@ -221,6 +221,7 @@ pub(crate) fn name_of(question: &Question) -> &'static str {
         Question::PassOver { .. } => "pass over",
         Question::TakeOver(_) => "take over",
         Question::Late(_) => "late",
+        Question::Known(_) => "known",
         Question::Prune => "prune",
         Question::Order(..) => "order",
         Question::Start { .. } => "start",

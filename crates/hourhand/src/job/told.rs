@@ -58,7 +58,8 @@ impl Job {
     ///
     /// If it does not hold, other processes run the job. If it holds nowhere, the occurrence stays due: each process asks again
     /// about every half minute, [`status`](crate::Scheduler::status) and health show it as overdue, and when it finally
-    /// runs (or a newer occurrence does in its place) history says so. Runs asked for by hand are not asked about.
+    /// runs (or a newer occurrence does in its place) history says so. Once a period one of the processes puts on record that somebody has the
+    /// job, so that it does not seem to be given up. Runs asked for by hand are not asked about.
     ///
     /// ```
     /// # use std::sync::Arc;

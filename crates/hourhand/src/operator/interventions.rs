@@ -79,6 +79,9 @@ pub enum Forgetting {
     Refused(String),
 }
 
+/// For how long what ran may be of interest, where its definition says nothing: as history is kept.
+const RETENTION: SignedDuration = SignedDuration::from_hours(14 * 24);
+
 /// As far as the clocks of people's machines are ahead of the server's.
 const AHEAD_MAX: SignedDuration = SignedDuration::from_secs(60);
 
@@ -158,7 +161,8 @@ impl Operator {
     }
 
     /// Removes a job that nobody cares for any more, with its history: only one that is orphaned and that nobody holds. A process that
-    /// still has it registers it anew when it starts.
+    /// still has it registers it anew when it starts. A job that has no schedule, and runs when somebody asks
+    /// ([`Job::on_demand`](crate::Job::on_demand), `hourhand exec`), is never overdue: it can be forgotten when it has not run for 14 days.
     ///
     /// # Errors
     ///
@@ -242,7 +246,7 @@ fn why_not_forgotten(seen: &Standing) -> Option<String> {
         return Some("it is paused: resume it, and it is orphaned once it has been overdue for two periods".to_owned());
     }
     if seen.body.is_null() {
-        return Some("it has no schedule: a command that runs it when asked need not have done so lately".to_owned());
+        return why_still_asked_for(seen);
     }
     let Some(definition) = seen.definition() else {
         return Some("its definition was written by a version that this one cannot read".to_owned());
@@ -255,11 +259,24 @@ fn why_not_forgotten(seen: &Standing) -> Option<String> {
             "it is continuous, which no process need have registered lately to be alive: pause it instead".to_owned(),
         );
     }
-    let last = [seen.registered_at, facts.started_at].into_iter().flatten().max();
+    let last = [seen.registered_at, facts.started_at, facts.known_at].into_iter().flatten().max();
     let last = last.map(|at| format!(" (last at {at:.0})")).unwrap_or_default();
     let period = definition.schedule.period_at(seen.now);
     let spans = period.map_or(String::new(), |period| format!(", which are {:#}", period + period));
     Some(format!(
-        "it is not orphaned: that takes two periods of its schedule{spans}, overdue and neither registered nor run{last}"
+        "it is not orphaned: that takes two periods of its schedule{spans}, overdue, and no process \
+         that has registered it, run it or seen it wait{last}"
+    ))
+}
+
+/// A job without a schedule is run by whoever asks, and nothing tells whether somebody will again. What is known is its last run: for as
+/// long as history is kept, it may be wanted.
+fn why_still_asked_for(seen: &Standing) -> Option<String> {
+    let last = seen.facts.started_at?;
+    let until = last.checked_add(RETENTION).ok().filter(|until| *until > seen.now)?;
+    Some(format!(
+        "it has no schedule, so nothing tells whether somebody will run it again, and it ran at {last:.0}: it can be forgotten when \
+         it has not run for {} days, from {until:.0}",
+        RETENTION.as_hours() / 24
     ))
 }

@@ -71,6 +71,12 @@ impl Session {
         Ok(Answer::Late(names.iter().map(|name| first.contains_key(*name)).collect()))
     }
 
+    /// Takes note that somebody has these jobs.
+    pub(super) async fn known(&self, catalog: &Catalog, slots: &[Slot]) -> Result<Answer, Trouble> {
+        self.rows(&self.statements.known, &[(&catalog.names(slots), Type::TEXT_ARRAY)]).await?;
+        Ok(Answer::Known)
+    }
+
     /// Removes a batch of old history.
     pub(super) async fn prune(&self, catalog: &Catalog) -> Result<Answer, Trouble> {
         let names: Vec<&str> = catalog.all().map(|entry| entry.name()).collect();

@@ -23,6 +23,7 @@ async fn every_statement_prepares_against_the_migrated_schema() {
         &statements.settle_lost,
         &statements.pass_over,
         &statements.late,
+        &statements.known,
         &statements.take_over,
         &statements.prune,
         &statements.pause,

@@ -71,6 +71,7 @@ pub(crate) fn facts(row: &Row) -> Result<Facts, Trouble> {
         window_behind: get::<Option<bool>>(row, "window_behind")?.unwrap_or(false),
         last_outcome: get(row, "last_outcome")?,
         last_success_at: instant_or_none(row, "last_success_at")?,
+        known_at: instant_or_none(row, "known_at")?,
         request: None,
     })
 }

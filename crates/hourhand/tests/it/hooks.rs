@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hourhand::{Failure, Job, JobEvent, Outcome, Retry, Run, Schedule};
+use hourhand::{Failure, Forgetting, Job, JobEvent, Operator, Outcome, Retry, Run, Schedule};
 use hourhand_testkit::eventually;
 use jiff::SignedDuration;
 
@@ -176,6 +176,43 @@ async fn a_condition_that_holds_nowhere_leaves_the_occurrence_due_and_shown_and_
     node.shutdown().await;
     assert!(journal.entries().is_empty());
     assert_eq!(world.number("select count(*) from hourhand.history where outcome <> 'skipped'").await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_condition_holds_nowhere_is_known_to_be_somebodys_and_is_not_forgotten() {
+    let world = World::new().await;
+    world.registered_yesterday().await;
+    world.age("3 days").await;
+    let registered = "update hourhand.definition set registered_at = registered_at - interval '4 days'";
+    world.eye.batch_execute(registered).await.unwrap();
+    let operator = Operator::builder(world.database.url()).connect().await.unwrap();
+    assert!(operator.status(Some(JOB)).await.unwrap()[0].orphaned, "nothing tells of anybody who has it");
+    let journal = Journal::default();
+    let no = || journal.job_of("a", daily(), Duration::ZERO).only_if(|| ready(false));
+    let a = world.node("a").job(no()).start().await.unwrap();
+    world
+        .until(Duration::from_secs(10), "select count(*) from hourhand.definition where known_at is not null", 1)
+        .await;
+    let status = operator.status(Some(JOB)).await.unwrap().remove(0);
+    assert!(status.overdue && !status.orphaned, "{status:?}");
+    let Forgetting::Refused(reason) = operator.forget(JOB).await.unwrap() else { panic!("it is forgotten") };
+    assert!(reason.starts_with("it is not orphaned"), "{reason}");
+    let findings = operator.examine().await.unwrap();
+    let overdue = findings.iter().find(|finding| finding.id == "overdue").unwrap_or_else(|| panic!("{findings:?}"));
+    assert!(overdue.why.contains("only_if"), "{}", overdue.why);
+    // Once a period in the whole fleet.
+    let known = "select extract(epoch from known_at)::text from hourhand.definition";
+    let noted = world.text(known).await;
+    let b = world.node("b").job(no()).start().await.unwrap();
+    eventually(Duration::from_secs(10), async || {
+        let seen = b.health().await.problems.iter().any(|problem| problem.contains("overdue"));
+        if seen { Ok(()) } else { Err("not seen") }
+    })
+    .await;
+    b.shutdown().await;
+    a.shutdown().await;
+    assert_eq!(world.text(known).await, noted);
+    assert!(journal.entries().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hourhand::{AuditQuery, Eviction, Forgetting, Operator, Triggered};
+use hourhand::{AuditQuery, Eviction, Failure, Forgetting, Job, Operator, Triggered};
 use jiff::SignedDuration;
 
 use crate::world::{JOB, Journal, World, daily, yearly};
@@ -150,4 +150,19 @@ async fn only_an_orphaned_job_that_nobody_holds_is_forgotten_and_then_wholly() {
     assert_eq!(actions(&operator).await, ["forget"]);
     registered(&world).await;
     assert!(!operator.status(Some(JOB)).await.unwrap()[0].overdue, "registered anew, it counts from then");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_runs_when_asked_is_forgotten_when_nobody_has_asked_for_two_weeks() {
+    let world = World::new().await;
+    let asked = || Job::on_demand("asked", async |_| Ok::<_, Failure>(()));
+    world.node("a").job(asked()).run_once(Duration::ZERO).await.unwrap();
+    let operator = operator(&world).await;
+    let Forgetting::Refused(reason) = operator.forget("asked").await.unwrap() else { panic!("it is forgotten") };
+    assert!(reason.contains("it has no schedule") && reason.contains("14 days"), "{reason}");
+    let old = "update hourhand.job set started_at = started_at - interval '14 days'";
+    world.eye.batch_execute(old).await.unwrap();
+    assert_eq!(operator.forget("asked").await.unwrap(), Forgetting::Forgotten);
+    assert_eq!(world.number("select count(*) from hourhand.job").await, 0);
+    world.node("a").job(asked()).run_once(Duration::ZERO).await.unwrap();
 }

@@ -56,6 +56,7 @@ impl World {
             ("backfilling", Question::Order(..)) => Answer::Ordered(Ordered::Backfilling(rest.parse().unwrap())),
             ("took-over", Question::TakeOver(heirs)) => Answer::TookOver(vec![rest != "not-yet"; heirs.len()]),
             ("late", Question::Late(late)) => Answer::Late(vec![rest == "first"; late.len()]),
+            ("known", Question::Known(_)) => Answer::Known,
             ("done", Question::Order(..)) => Answer::Ordered(Ordered::Nothing),
             ("pruned", Question::Prune) => Answer::Pruned(rest.parse().unwrap()),
             ("passed-over", Question::PassOver { .. }) => Answer::PassedOver(rest != "not"),

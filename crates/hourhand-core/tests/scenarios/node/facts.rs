@@ -39,6 +39,7 @@ pub(crate) fn set(facts: &mut Facts, word: &str) {
         "for" => facts.scheduled_for = optional(value).map(time),
         "trigger" => facts.trigger = optional(value).map(|word| Trigger::parse(word).unwrap()),
         "success" => facts.last_success_at = optional(value).map(time),
+        "known" => facts.known_at = optional(value).map(time),
         "behind" => facts.window_behind = true,
         "asked" => facts.request = optional(value).map(request),
         "running" => running(facts, value),

@@ -104,6 +104,7 @@ fn question(question: &Question, jobs: &[Definition]) -> String {
             let each = late.iter().map(|(slot, at)| format!(" {} for {}", jobs[slot.0].name, shown(*at)));
             format!("late{}", each.collect::<String>())
         }
+        Question::Known(slots) => format!("known{}", names(slots, jobs)),
         Question::Prune => "prune".to_owned(),
         Question::Order(slot, order) => format!("order {} {order:?}", jobs[slot.0].name),
         Question::Maintain(slots) => format!("maintain{}", names(slots, jobs)),

@@ -39,7 +39,7 @@ fn not_running(seen: &Standing) -> Option<Finding> {
                 Severity::Warning,
                 format!("job {job} is overdue, and no process has had it for two periods"),
             )
-            .why("it was taken out of the program, or everything that has it is down, or says no to it by its own condition (`only_if`)")
+            .why("it was taken out of the program, or everything that has it is down")
             .remedy(format!(
                 "start what runs it; or if it is gone for good, what it has covered with it: hourhand forget {name}"
             ))
@@ -52,14 +52,27 @@ fn not_running(seen: &Standing) -> Option<Finding> {
             true => format!("job {job} should be running at all times, and no process runs it"),
             false => format!("job {job} is overdue: nothing has run for what came due after {:.0}", seen.facts.floor()),
         };
-        return Some(
-            Finding::new("overdue", Severity::Error, message)
-                .why("no process that has it reaches the database, or each fails before it can start a run")
-                .remedy("start a process that has the job, or see in its log why it does not come; a holder in the way is a finding of its own")
-                .job(job),
-        );
+        let (why, remedy) = why_overdue(seen);
+        return Some(Finding::new("overdue", Severity::Error, message).why(why).remedy(remedy).job(job));
     }
     never_ran(seen)
+}
+
+/// Whether a process has it that could run it.
+fn why_overdue(seen: &Standing) -> (String, &'static str) {
+    match seen.facts.known_at.filter(|at| *at > seen.facts.floor()) {
+        Some(at) => (
+            format!(
+                "a process that has it took note at {at:.0} that it waits: its own condition (`only_if`) says no, or there is no room \
+                 for it (`runs_max`, or a long run of its `exclusive_group`)"
+            ),
+            "see in that process's log what it waits for; a holder in the way is a finding of its own",
+        ),
+        None => (
+            "no process that has it reaches the database, or each fails before it can start a run".to_owned(),
+            "start a process that has the job, or see in its log why it does not come; a holder in the way is a finding of its own",
+        ),
+    }
 }
 
 /// Registered for more than two periods, and never started: passed over each time, or paused ever since.

@@ -15,7 +15,7 @@ select j.name, clock_timestamp() as now,
   d.fingerprint, case when d.fingerprint <> w.fingerprint then d.body::text end as other, j.key,
   r.name as renamed_to, r.handled_until as renamed_handled_until, r.epoch > r.ended_epoch as renamed_open,
   j.open_for, j.attempts, j.failures, j.deaths, j.not_before,
-  j.node, j.started_at, j.scheduled_for, j.trigger, j.last_outcome, j.last_success_at,
+  j.node, j.started_at, j.scheduled_for, j.trigger, j.last_outcome, j.last_success_at, d.known_at,
   coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false) as paused,
   -- A pause that has run out ended then.
   case when p.active and p.until <= clock_timestamp() then p.until else p.resumed_at end as resumed_at,

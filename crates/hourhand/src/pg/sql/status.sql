@@ -12,7 +12,7 @@ select j.name, j.key, clock_timestamp() as now, d.body::text as body, d.register
   j.epoch, j.ended_epoch, j.handled_until, j.covered_until, d.counts_from,
   r.name as renamed_to, r.handled_until as renamed_handled_until, r.epoch > r.ended_epoch as renamed_open,
   j.open_for, j.attempts, j.failures, j.deaths, j.not_before,
-  j.node, j.started_at, j.scheduled_for, j.trigger, j.last_outcome, j.last_success_at,
+  j.node, j.started_at, j.scheduled_for, j.trigger, j.last_outcome, j.last_success_at, d.known_at,
   coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false) as paused,
   p.until as paused_until, p.reason as paused_reason, p.actor as paused_actor,
   case when p.active and p.until <= clock_timestamp() then p.until else p.resumed_at end as resumed_at,

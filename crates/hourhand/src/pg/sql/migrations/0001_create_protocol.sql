@@ -45,7 +45,9 @@ create table {schema}.definition (
   counts_from timestamptz not null,
   registered_at timestamptz not null default clock_timestamp(),
   -- The occurrence of which it was told last that it waits too long: once in the fleet.
-  late_for timestamptz
+  late_for timestamptz,
+  -- When a node that has the job took note, last, that it waits: it is not given up.
+  known_at timestamptz
 );
 
 create table {schema}.pause (
