@@ -26,6 +26,8 @@ struct World {
     node: Node,
     now: Now,
     running: Vec<(Slot, i64)>,
+    /// The epochs of somebody else's runs that looks show as lost.
+    lost: Vec<i64>,
     /// Kept back: a statement that is under way.
     held: Option<Event>,
     hold_ends: bool,
@@ -41,7 +43,8 @@ impl World {
         };
         let now = Now { mono: Mono(Duration::ZERO), wall: midnight() };
         let node = Node::new(resident::settings(), (0..jobs).map(define).collect(), now);
-        let mut world = World { node, now, running: Vec::new(), held: None, hold_ends: false, statements: 0 };
+        let (running, lost) = (Vec::new(), Vec::new());
+        let mut world = World { node, now, running, lost, held: None, hold_ends: false, statements: 0 };
         world.tell(Event::Woke);
         world
     }
@@ -87,11 +90,11 @@ impl World {
         let started_at = self.now.wall;
         match question {
             Question::Register { .. } => Answer::Registered(Vec::new()),
-            Question::Look { jobs: slots, .. } => Answer::Looked {
+            Question::Look { jobs: slots, lost } => Answer::Looked {
                 now: Some(self.now.wall),
                 facts: slots.iter().map(|_| Some(Facts::registered(midnight()))).collect(),
                 requested: Vec::new(),
-                lost: None,
+                lost: lost.then(|| self.lost.clone()),
             },
             Question::TryLocks(slots) => Answer::Tried(vec![Some(true); slots.len()]),
             Question::Start { starts, .. } => {
@@ -151,6 +154,17 @@ fn the_end_of_one_body_is_about_one_of_ten_thousand_running_jobs() {
     assert!(most <= 20, "{most} lookups");
     let woken = world.visits(|world| world.tell(Event::Woke));
     println!("a wake-up with 10,000 runs under way: {woken} lookups");
+    assert!(woken <= 2, "{woken} lookups");
+}
+
+#[test]
+fn a_thousand_lost_runs_cost_no_lookup_beside_ten_thousand_running_ones() {
+    let mut world = World::at_rest(10_000);
+    world.lost = (20_000..21_000).collect();
+    world.at(DUE);
+    assert_eq!(world.running.len(), 10_000);
+    let woken = world.visits(|world| world.tell(Event::Woke));
+    println!("a wake-up with 1,000 lost runs to settle: {woken} lookups");
     assert!(woken <= 2, "{woken} lookups");
 }
 

@@ -67,6 +67,8 @@ struct Standing {
     alarms: [Option<Mono>; 6],
     /// The key of its group, while nobody else of it may begin here.
     busy_group: Option<i64>,
+    /// The epochs of the run under way here and of ends that are still to be written.
+    own: [Option<i64>; 2],
 }
 
 /// The jobs by what can be said of them.
@@ -80,6 +82,7 @@ pub(super) struct Index {
     deadlines: BTreeSet<(Mono, Slot)>,
     alarms: BTreeSet<(Mono, Slot)>,
     busy_groups: BTreeSet<(i64, Slot)>,
+    own_epochs: BTreeSet<(i64, Slot)>,
 }
 
 /// A job that is being changed; the index follows when this is dropped.
@@ -100,6 +103,7 @@ impl Index {
             deadlines: BTreeSet::new(),
             alarms: BTreeSet::new(),
             busy_groups: BTreeSet::new(),
+            own_epochs: BTreeSet::new(),
         }
     }
 
@@ -155,7 +159,12 @@ impl Index {
 
     /// Another job of that group has a lock here, or a body that still stops though its lock is lost.
     pub(super) fn is_busy(&self, group: i64, but: Slot) -> bool {
-        self.busy_groups.range((group, Slot(0))..=(group, Slot(usize::MAX))).any(|(_, slot)| *slot != but)
+        of(&self.busy_groups, group).any(|slot| slot != but)
+    }
+
+    /// A run of this epoch has its body under way here, or its end is still to be written.
+    pub(super) fn is_own(&self, epoch: i64) -> bool {
+        of(&self.own_epochs, epoch).next().is_some()
     }
 
     fn update(&mut self, slot: Slot, before: &Standing, after: &Standing) {
@@ -174,7 +183,13 @@ impl Index {
         replace(&mut self.deadlines, slot, [before.deadline], [after.deadline]);
         replace(&mut self.alarms, slot, before.alarms, after.alarms);
         replace(&mut self.busy_groups, slot, [before.busy_group], [after.busy_group]);
+        replace(&mut self.own_epochs, slot, before.own, after.own);
     }
+}
+
+/// The jobs that stand beside it.
+fn of(set: &BTreeSet<(i64, Slot)>, what: i64) -> impl Iterator<Item = Slot> + '_ {
+    set.range((what, Slot(0))..=(what, Slot(usize::MAX))).map(|(_, slot)| *slot)
 }
 
 fn replace<T: Copy + Ord, const N: usize>(
@@ -222,6 +237,11 @@ impl Standing {
             Life::Ending(ending) => Some(ending.retry_at),
             Life::Contended(contention) => Some(contention.again_at),
         };
+        let under_way = match &job.life {
+            Life::Running(going) => Some(going.run.epoch),
+            Life::Ending(ending) => Some(ending.epoch),
+            Life::Resting | Life::Due | Life::Wanted(_) | Life::Granted(_) | Life::Contended(_) => None,
+        };
         let deadline = job.deadline(ttl);
         let asked_for = tickets.then_some(job.look_at);
         let unrecorded = job.unrecorded.as_ref().map(|ending| ending.retry_at);
@@ -232,6 +252,7 @@ impl Standing {
             deadline,
             alarms: [life, deadline, asked_for, unrecorded, late, inherits],
             busy_group: job.definition.group.as_ref().filter(|_| busy).map(|group| group.key.0),
+            own: [under_way, job.unrecorded.as_ref().map(|ending| ending.epoch)],
         }
     }
 }

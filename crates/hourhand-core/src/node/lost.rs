@@ -8,10 +8,9 @@
 //! may only have lost its session and know better, and then settles what is still without an end, in one statement. A node that
 //! keeps its session does more: it waits for the end of each run of its own jobs that somebody else is at (see `looked`).
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::index::Mark;
 use super::life::Life;
 use super::{Node, Now};
 use crate::backoff::spread;
@@ -24,8 +23,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// What was seen of them.
 #[derive(Debug, Default)]
 pub(super) struct LostRuns {
-    /// By epoch, when each is to be settled.
-    settle_at: BTreeMap<i64, Mono>,
+    /// When each is to be settled, and its epoch.
+    settle_at: BTreeSet<(Mono, i64)>,
     /// When looks show them again.
     look_at: Mono,
 }
@@ -39,38 +38,30 @@ impl Node {
     /// A look has shown all runs that are lost now.
     pub(super) fn found_lost(&mut self, now: Mono, found: &[i64]) {
         self.lost.look_at = now + LOOK_EVERY;
-        self.lost.settle_at.retain(|epoch, _| found.contains(epoch));
-        for epoch in found {
+        let mut unknown: BTreeSet<i64> = found.iter().copied().collect();
+        self.lost.settle_at.retain(|(_, epoch)| unknown.remove(epoch));
+        for epoch in unknown {
             let wait = self.spans.ttl + spread(self.spans.ttl, self.draw());
-            self.lost.settle_at.entry(*epoch).or_insert(now + wait);
+            self.lost.settle_at.insert((now + wait, epoch));
         }
     }
 
     /// When the next one is to be settled. This node's own are for it to record, and one that shuts down leaves them to others.
     pub(super) fn settles_lost_at(&self) -> Option<Mono> {
-        let others = self.lost.settle_at.iter().filter(|(epoch, _)| !self.is_own(**epoch));
-        others.map(|(_, at)| *at).min().filter(|_| !self.shutting_down())
+        let mut others = self.lost.settle_at.iter().filter(|(_, epoch)| !self.index.is_own(*epoch));
+        others.next().map(|(at, _)| *at).filter(|_| !self.shutting_down())
     }
 
     /// Those whose own node has had its time.
     pub(super) fn settle_lost(&self, now: Mono) -> Option<Question> {
         self.settles_lost_at().filter(|at| *at <= now)?;
-        let due = self.lost.settle_at.iter().filter(|(_, at)| **at <= now).map(|(epoch, _)| *epoch);
-        Some(Question::SettleLost(due.filter(|epoch| !self.is_own(*epoch)).collect()))
+        let due = self.lost.settle_at.iter().take_while(|(at, _)| *at <= now).map(|(_, epoch)| *epoch);
+        Some(Question::SettleLost(due.filter(|epoch| !self.index.is_own(*epoch)).collect()))
     }
 
     /// What was to be settled is, or the database would not take it: then the next look shows it again.
     pub(super) fn forget_lost(&mut self, now: Mono) {
-        self.lost.settle_at.retain(|_, at| *at > now);
-    }
-
-    /// Its body is under way here, or its end is still to be written.
-    fn is_own(&self, epoch: i64) -> bool {
-        self.index.all(Mark::Active).map(|slot| self.job(slot)).any(|job| {
-            let ending = matches!(&job.life, Life::Ending(ending) if ending.epoch == epoch);
-            let unrecorded = job.unrecorded.as_ref().is_some_and(|ending| ending.epoch == epoch);
-            ending || unrecorded || job.going().is_some_and(|going| going.run.epoch == epoch)
-        })
+        self.lost.settle_at.retain(|(at, _)| *at > now);
     }
 
     pub(super) fn lost_settled(&mut self, now: Now, settled: Vec<SettledRun>) {
