@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::directory::Directory;
 use crate::drive::{Brief, Command, FirstTrouble, Heard, Reports, Roster};
-use crate::error::Error;
+use crate::error::{Error, keep};
 use crate::job::{Job, no_length};
 use crate::member::{Member, Terms, define};
 use crate::pg::conninfo::{Conninfo, Environment};
@@ -369,11 +369,6 @@ struct Checked {
     terms: Terms,
     node: String,
     identity: Option<Identity>,
-}
-
-fn keep<T, E: Display>(result: Result<T, E>, what: &str, complaints: &mut Vec<String>) -> Option<T> {
-    let separator = if what.is_empty() { "" } else { ": " };
-    result.map_err(|error| complaints.push(format!("{what}{separator}{error}"))).ok()
 }
 
 /// A group is a session lock: there is none among leases.

@@ -182,3 +182,10 @@ impl std::error::Error for Error {
         }
     }
 }
+
+/// What was read, or a complaint about `what` (empty: the error says it by itself) beside the others: who builds something is told all
+/// that is wrong at once.
+pub(crate) fn keep<T, E: fmt::Display>(result: Result<T, E>, what: &str, complaints: &mut Vec<String>) -> Option<T> {
+    let separator = if what.is_empty() { "" } else { ": " };
+    result.map_err(|error| complaints.push(format!("{what}{separator}{error}"))).ok()
+}

@@ -7,7 +7,7 @@ use hourhand_core::node::Exclusion;
 use jiff::SignedDuration;
 
 use super::Operator;
-use crate::error::Error;
+use crate::error::{Error, keep};
 use crate::pg::conninfo::{Conninfo, Environment};
 use crate::pg::{Line, OperatorStatements, PageStatements, STATEMENT_BOUND, Schema};
 
@@ -98,14 +98,12 @@ impl OperatorBuilder {
     pub fn connect_lazily(self) -> Result<Operator, Error> {
         let environment = Environment::of_process();
         let mut complaints = Vec::new();
-        let mut read = |url: &str, what: &str| {
-            Conninfo::parse(url, &environment).map_err(|error| complaints.push(format!("{what}: {error}"))).ok()
-        };
+        let mut read = |url: &str, what: &str| keep(Conninfo::parse(url, &environment), what, &mut complaints);
         let conninfo = read(&self.database_url, "database");
         let session = self.session_url.as_deref().and_then(|url| read(url, "session_url"));
-        let schema = Schema::parse(&self.schema).map_err(|error| complaints.push(error.to_string())).ok();
+        let schema = keep(Schema::parse(&self.schema), "", &mut complaints);
         let namespace = self.namespace.as_deref().map(Namespace::parse).transpose();
-        let namespace = namespace.map_err(|error| complaints.push(format!("namespace: {error}"))).ok().flatten();
+        let namespace = keep(namespace, "namespace", &mut complaints).flatten();
         let Some((conninfo, schema)) = conninfo.zip(schema).filter(|_| complaints.is_empty()) else {
             return Err(Error::config(complaints));
         };

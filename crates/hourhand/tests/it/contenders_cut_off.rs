@@ -7,13 +7,13 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use hourhand::Exclusion;
 use hourhand_testkit::eventually;
 use tokio_postgres::Client;
 
-use crate::cancel_matrix::{GRACE, LIFE, LOCKS, OPEN, SESSIONS, SLOW, a_day_passes, node, world};
-use crate::proxy::{Nth, Proxy, Treatment};
-use crate::world::{JOB, Journal, World};
+use crate::cancel_matrix::{LIFE, LOCKS, OPEN, SESSIONS, SLOW, a_day_passes, world};
+use crate::cut_off::{Cell, CutOff};
+use crate::proxy::{Nth, Treatment};
+use crate::world::{JOB, World};
 
 /// By how they begin, and their turn.
 const STATEMENTS: [(&str, usize); 9] = [
@@ -64,50 +64,28 @@ async fn every_statement(treatment: Treatment, shut_down: bool) {
 }
 
 async fn meet(statement: Nth, treatment: Treatment, shut_down: bool) {
-    let cell = format!("{statement:?} {treatment:?}{}", if shut_down { ", shut down" } else { "" });
     let world = world().await;
     a_day_passes(&world).await;
     let (_frozen, lost) = frozen(&world).await;
-    let journal = Journal::default();
-    let proxy = Proxy::treating(&world.database.url(), statement, treatment).await;
-    let mut builder = node(&world, "a", Exclusion::Session, &journal, &proxy.url());
-    if shut_down {
-        builder = builder.shutdown_on(proxy.met()).shutdown_grace(GRACE);
-    }
-    let a = builder.start().await.unwrap();
-    tokio::time::timeout(LIFE, proxy.met()).await.unwrap_or_else(|_| panic!("{cell}: was not met"));
-    let b = if shut_down {
-        let ended = tokio::time::timeout(GRACE + Duration::from_secs(1), a.shutdown()).await;
-        assert!(ended.is_ok() && journal.under_way() == 0, "{cell}: the shutdown takes long, or a body outlives it");
-        Some(node(&world, "b", Exclusion::Session, &journal, &world.database.url()).start().await.unwrap())
-    } else {
-        None
-    };
-    let at_it = b.as_ref().unwrap_or(&a);
+    let cut = CutOff::at(Cell { statement, treatment, shut_down }, world, |builder| builder).await;
+    let CutOff { cell, world, journal, .. } = &cut;
     let ends = format!("select count(*) from hourhand.history where epoch >= {lost} and outcome");
     let left = format!("select ({LOCKS}) * 100 + ({OPEN}) * 10 + ({ends} not in ('succeeded', 'lost', 'cancelled'))");
     eventually(LIFE + Duration::from_secs(5), async || {
         let (done, left) = (world.number(&format!("{ends} = 'succeeded'")).await, world.number(&left).await);
-        let (bodies, health) = (journal.under_way(), at_it.health().await);
+        let (bodies, health) = (journal.under_way(), cut.at_it().health().await);
         if (done, left, bodies) == (1, 0, 0) && health.ok() {
             return Ok(());
         }
         let problems = health.problems;
-        Err(format!("{cell}: {done} done, locks, open runs, other ends: {left:03}; {bodies} bodies, {problems:?}"))
+        Err(format!("{cell:?}: {done} done, locks, open runs, other ends: {left:03}; {bodies} bodies, {problems:?}"))
     })
     .await;
     let of_lost =
         format!("select count(*) from hourhand.history where epoch = {lost} and outcome = 'lost' and not end_seen");
-    assert_eq!(world.number(&of_lost).await, 1, "{cell}: the frozen run's end");
-    assert_eq!(journal.most_at_once(), 1, "{cell}");
-    a.shutdown().await;
-    if let Some(b) = &b {
-        b.shutdown().await;
-    }
-    for query in [SESSIONS, LOCKS, OPEN] {
-        world.until(Duration::from_secs(2), query, 0).await;
-    }
-    tokio::task::spawn_blocking(move || drop(world));
+    assert_eq!(world.number(&of_lost).await, 1, "{cell:?}: the frozen run's end");
+    assert_eq!(journal.most_at_once(), 1, "{cell:?}");
+    cut.leaves_nothing(&[SESSIONS, LOCKS, OPEN]).await;
 }
 
 /// Somebody who has the job's lock, has begun a run of it, and says nothing any more; and its epoch.

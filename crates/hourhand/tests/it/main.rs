@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test has nothing better to do with an error")]
 #![allow(unreachable_pub, reason = "one test binary: everything in it is for itself")]
 
+mod cut_off;
 #[allow(dead_code, reason = "shared with the faults, which use the rest of it")]
 #[path = "../faults/pooler.rs"]
 mod pooler;

@@ -4,15 +4,14 @@
 //! Not in it: a statement that is never answered. A migration may take a minute, and so does giving it up; it is here with a
 //! shutdown in the middle of it.
 
-use std::time::Duration;
-
 use futures_util::future::join_all;
-use hourhand::{Exclusion, Triggered};
+use hourhand::Triggered;
 use hourhand_testkit::eventually;
 
-use crate::cancel_matrix::{GRACE, LIFE, LOCKS, SESSIONS, SLOW, node};
-use crate::proxy::{Nth, Proxy, Treatment};
-use crate::world::{JOB, Journal, World};
+use crate::cancel_matrix::{LIFE, LOCKS, SESSIONS, SLOW};
+use crate::cut_off::{Cell, CutOff};
+use crate::proxy::{Nth, Treatment};
+use crate::world::{JOB, World};
 
 /// By how they begin.
 const STATEMENTS: [&str; 9] = [
@@ -55,41 +54,17 @@ async fn meet(text: &str, treatment: Treatment, shut_down: bool) {
     let world = World::unmigrated().await;
     // The bodies of these nodes write into it.
     world.eye.batch_execute("create table page (epoch bigint)").await.unwrap();
-    let cell = format!("{text}: {treatment:?}, {shut_down}");
-    let journal = Journal::default();
-    let proxy = Proxy::treating(&world.database.url(), Nth { text: text.to_owned(), nth: 1 }, treatment).await;
-    let mut builder = node(&world, "a", Exclusion::Session, &journal, &proxy.url()).migrate(true);
-    if shut_down {
-        builder = builder.shutdown_on(proxy.met()).shutdown_grace(GRACE);
-    }
-    let a = builder.start().await.unwrap();
-    tokio::time::timeout(LIFE, proxy.met()).await.unwrap_or_else(|_| panic!("{cell}: was not met"));
-    let b = if shut_down {
-        let ended = tokio::time::timeout(GRACE + Duration::from_secs(1), a.shutdown()).await;
-        assert!(ended.is_ok(), "{cell}: the shutdown takes long");
-        // What was under way there ends with its connection, as the kernel would see to it.
-        world.until(LIFE, SESSIONS, 0).await;
-        let direct = world.database.url();
-        Some(node(&world, "b", Exclusion::Session, &journal, &direct).migrate(true).start().await.unwrap())
-    } else {
-        None
-    };
-    let at_it = b.as_ref().unwrap_or(&a);
-    eventually(LIFE, async || match at_it.trigger(JOB).await {
+    let cell = Cell { statement: Nth { text: text.to_owned(), nth: 1 }, treatment, shut_down };
+    let cut = CutOff::at(cell, world, |builder| builder.migrate(true)).await;
+    let CutOff { cell, world, .. } = &cut;
+    eventually(LIFE, async || match cut.at_it().trigger(JOB).await {
         Ok(Triggered::Started { .. } | Triggered::AlreadyRunning { .. }) => Ok(()),
-        other => Err(format!("{cell}: {other:?}")),
+        other => Err(format!("{cell:?}: {other:?}")),
     })
     .await;
     world.until(LIFE, "select count(*) from hourhand.history where outcome = 'succeeded'", 1).await;
-    assert_eq!(world.number("select count(*) from hourhand.migration").await, 1, "{cell}");
-    let health = at_it.health().await;
-    assert!(health.ok(), "{cell}: {health:?}");
-    a.shutdown().await;
-    if let Some(b) = &b {
-        b.shutdown().await;
-    }
-    for query in [SESSIONS, LOCKS] {
-        world.until(Duration::from_secs(2), query, 0).await;
-    }
-    tokio::task::spawn_blocking(move || drop(world));
+    assert_eq!(world.number("select count(*) from hourhand.migration").await, 1, "{cell:?}");
+    let health = cut.at_it().health().await;
+    assert!(health.ok(), "{cell:?}: {health:?}");
+    cut.leaves_nothing(&[SESSIONS, LOCKS]).await;
 }
