@@ -1,11 +1,11 @@
-//! What must hold, whatever goes wrong: looked at after every step.
+//! What must hold, whatever goes wrong: every run that was ever started, every success, and what was ever covered.
 //!
-//! The checks know the truth: every body under way, every run that was ever started, every success. They judge by that, not by what
-//! the rows say.
+//! This is the truth, kept beside the rows and never read from them: a row that lies is what is looked for. It hears what happened on
+//! the server from the server's own notes ([`Checks::hear`]) and knows nothing of the world around it; what can be seen
+//! only there, bodies under way and processes that wait, the world holds against it itself (`world/notes`, `world/looks`). The first
+//! promise that was not kept ends the run: what follows it proves nothing.
 
-mod ends;
-mod notes;
-mod windows;
+mod runs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -38,17 +38,17 @@ pub(crate) struct Checks {
     /// The newest run of each job, as far as it is not lost with a failover.
     newest: Vec<i64>,
     successes: BTreeMap<(usize, Timestamp), At>,
-    bodies_began: BTreeSet<(usize, i64)>,
+    pub(crate) bodies_began: BTreeSet<(usize, i64)>,
     /// Runs whose end may have been recorded and lost with a failover.
-    uncertain: BTreeSet<(usize, i64)>,
+    pub(crate) uncertain: BTreeSet<(usize, i64)>,
     /// Processes that died under a job's runs, one after another.
     deaths: Vec<u32>,
     /// When each continuous job may run again, by the server's clock.
-    due_from: Vec<Option<Timestamp>>,
+    pub(crate) due_from: Vec<Option<Timestamp>>,
     /// When somebody was last told how his wish for a run went: a start may be on its way that he has been told nothing of.
-    by_hand: Vec<Option<At>>,
+    pub(crate) by_hand: Vec<Option<At>>,
     /// Some body must end soon.
-    hurry: bool,
+    pub(crate) hurry: bool,
     /// The newest step of each request that was taken, and when.
     taken: BTreeMap<i64, (Option<Timestamp>, At)>,
     /// How far each job's outside data is covered.
@@ -56,7 +56,7 @@ pub(crate) struct Checks {
     /// When each job's lock was last let go.
     freed_at: Vec<At>,
     /// Since when each job's newest run is lost, and that is on no record.
-    lost_since: Vec<Option<At>>,
+    pub(crate) lost_since: Vec<Option<At>>,
 }
 
 impl Checks {

@@ -7,7 +7,9 @@ mod asks;
 mod bodies;
 mod faults;
 mod lines;
+mod looks;
 mod nodes;
+mod notes;
 mod rows;
 
 use std::cmp::Reverse;

@@ -7,11 +7,11 @@ use hourhand_core::occurrence::overdue;
 use hourhand_core::request::Wanted;
 use jiff::SignedDuration;
 
+use super::{Happening, World};
 use crate::body::Body;
 use crate::process::{Line, Process};
 use crate::server::Lock;
 use crate::time::At;
-use crate::world::{Happening, World};
 
 /// Within this a due occurrence runs or is handled, once all is quiet; and whoever asked is answered.
 const BOUND: Duration = Duration::from_secs(75);

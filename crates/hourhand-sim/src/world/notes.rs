@@ -1,16 +1,14 @@
-//! What happened on the server, held against the truth.
+//! What happened on the server, held against the bodies that are really under way, and passed on to those who listen.
 
 use std::time::Duration;
 
-use hourhand_core::outcome::Outcome;
 use hourhand_core::protocol::Event;
-use jiff::Timestamp;
 
-use super::named;
+use super::{Happening, World};
 use crate::body::Body;
-use crate::server::{Cause, Form, Lock, Note, STRANGER, Tx};
+use crate::check::named;
+use crate::server::{Cause, Form, Lock, Note, STRANGER};
 use crate::time::At;
-use crate::world::{Happening, World};
 
 /// Nobody's session.
 const STRANGER_PID: i32 = 0;
@@ -46,115 +44,43 @@ impl World {
     }
 
     fn check_note(&mut self, note: Note) {
-        let now = self.now;
+        if let Note::Started { job, continuous: true, asked: false, .. } = note {
+            self.check_backoff(job);
+        }
+        self.checks.hear(&note, &self.server, self.now);
         match note {
-            Note::Started { job, epoch, before, occurrence, repeated, handled, foreign, continuous, asked } => {
-                self.check_backoff(job, continuous && !asked);
-                if continuous {
-                    // Occurrences that the job had before are forgotten, with their deaths.
-                    self.checks.deaths[job] = 0;
-                }
-                if continuous || occurrence.is_some() {
-                    self.checks.due_from[job] = None;
-                }
-                let fresh = epoch > before && !self.checks.runs.contains_key(&(job, epoch));
-                self.checks
-                    .require(fresh, now, || format!("P2: epoch {epoch} of job {job} is not a new one ({before})"));
-                self.checks.require(!repeated && !handled, now, || {
-                    format!("P1: run {epoch} of job {job} repeats {occurrence:?}, which is handled")
-                });
-                self.checks.require(!foreign, now, || {
-                    format!("deploy: run {epoch} of job {job} is for {occurrence:?}, which the registered definition has not")
-                });
-                self.checks.runs.insert((job, epoch), occurrence);
-                self.checks.newest[job] = epoch;
-                self.checks.newest_at[job] = now;
-            }
-            Note::Ended { job, epoch, outcome, completed, due_from } => {
-                self.checks.due_from[job] = due_from.or(self.checks.due_from[job]);
-                if due_from.is_some() {
-                    self.checks.deaths[job] = 0;
-                }
-                self.check_end(job, epoch, outcome == Outcome::Succeeded && !completed);
-            }
-            Note::Settled { job, died, gave_up, scheduled, due_from } => {
-                self.checks.due_from[job] = due_from.or(self.checks.due_from[job]);
-                if scheduled {
-                    self.checks.deaths[job] = if died { self.checks.deaths[job] + 1 } else { 0 };
-                }
-                let deaths = self.checks.deaths[job];
-                self.checks.require(deaths < 3 || gave_up || !scheduled, now, || {
-                    format!("P8: {deaths} processes died in a row under job {job}, and its occurrence is not given up")
-                });
-            }
-            Note::Skipped { job, by } => {
-                self.checks
-                    .require(by.is_some(), now, || format!("P3: an occurrence of job {job} is skipped by no run"));
-            }
             Note::Unlocked { pid, lock, open_run } => self.check_unlock(pid, lock, open_run),
-            Note::SessionGone { pid, process, cause, locks } => self.check_session_gone(pid, (process, cause), &locks),
-            Note::Committed { tx, row_epoch } => self.check_commit(&tx, row_epoch),
+            Note::SessionGone { pid, process, cause, .. } => self.check_session_gone(pid, process, cause),
             Note::NotifyFree { key, from } => self.notify(Event::Freed(key), from),
             Note::NotifyStart { key, from } => self.notify(Event::Began(key), from),
             Note::NotifyLook { key } => self.notify(Event::Changed(key), STRANGER_PID),
-            Note::WindowOpened { job, from, until, began } => self.check_window(job, (from, until), began),
-            Note::Covered { job, from, until, before } => self.has_covered(job, (from, until), before),
-            Note::Taken { id, again } => self.check_taken(id, again),
+            Note::Taken { .. } => self.report.requested += 1,
+            Note::Started { .. }
+            | Note::Ended { .. }
+            | Note::Settled { .. }
+            | Note::Skipped { .. }
+            | Note::Committed { .. }
+            | Note::WindowOpened { .. }
+            | Note::Covered { .. } => {}
         }
     }
 
     /// A body that should always be running is not started faster than its backoff allows, unless somebody asked.
-    fn check_backoff(&mut self, job: usize, continuous: bool) {
+    fn check_backoff(&mut self, job: usize) {
         let asked = self.processes.iter().any(|process| process.tickets.values().any(|(_, asked)| *asked == job));
         // What was decided by a clock that was set back since is started all the same.
         let [stepped, told] =
             [self.faults.stepped_at, self.checks.by_hand[job]].map(|at| at.is_some_and(|at| self.now - at < self.ttl));
-        let until = self.checks.due_from[job].filter(|_| continuous && !asked && !stepped && !told);
+        let until = self.checks.due_from[job].filter(|_| !asked && !stepped && !told);
         let now = self.server.now(self.now);
         self.checks.require(until.is_none_or(|until| until <= now), self.now, || {
             format!("P8: continuous job {job} starts at {now}, and its backoff lasts until {until:?}")
         });
     }
 
-    fn check_end(&mut self, job: usize, epoch: i64, success: bool) {
-        let now = self.now;
-        let Some(occurrence) = self.checks.runs.get(&(job, epoch)).copied().flatten() else { return };
-        self.checks.deaths[job] = 0;
-        if success {
-            let before = self.checks.successes.insert((job, occurrence), now);
-            self.checks.require(before.is_none(), now, || format!("P3: {occurrence} of job {job} succeeded twice"));
-        }
-    }
-
-    /// A start has taken a request: a run now once, each occurrence of a backfill once and in order.
-    fn check_taken(&mut self, id: i64, again: Option<Timestamp>) {
-        let now = self.now;
-        self.report.requested += 1;
-        let before = self.checks.taken.insert(id, (again, now));
-        let once = before.is_none_or(|(before, _)| before < again);
-        self.checks.require(once, now, || format!("request {id} is taken for {again:?} after {before:?}"));
-    }
-
-    /// A fenced write has become visible.
-    fn check_commit(&mut self, tx: &Tx, row_epoch: i64) {
-        let newest = self.checks.newest[tx.job];
-        self.checks.require(row_epoch == tx.epoch && newest == tx.epoch, self.now, || {
-            format!("P2: run {} of job {} wrote, and the current one is {newest} (row: {row_epoch})", tx.epoch, tx.job)
-        });
-        let (own, groups) = (self.checks.newest_at[tx.job], &self.server.groups);
-        let kin = |other: &usize| groups[tx.job].is_some() && groups[*other] == groups[tx.job] && *other != tx.job;
-        let later = (0..groups.len()).filter(kin).find(|other| self.checks.newest_at[*other] > own);
-        self.checks.require(later.is_none() || own == At::default(), self.now, || {
-            format!("P2: run {} of job {} wrote after job {later:?} of its group had begun", tx.epoch, tx.job)
-        });
-    }
-
     fn check_unlock(&mut self, pid: i32, lock: Lock, open_run: Option<i64>) {
         let now = self.now;
-        if lock.form == Form::Bigint {
-            self.freed(lock);
-        }
-        let Some(job) = self.job_of(lock).filter(|_| lock.form == Form::Bigint) else { return };
+        let Some(job) = self.server.job_of(lock.key).filter(|_| lock.form == Form::Bigint) else { return };
         if let Some(epoch) = open_run {
             let began = self.checks.bodies_began.contains(&(job, epoch));
             let began = began && !self.checks.uncertain.contains(&(job, epoch));
@@ -168,25 +94,9 @@ impl World {
             .require(runs.is_none(), now, || format!("P7: {} runs, and its lock is let go", runs.unwrap_or_default()));
     }
 
-    /// A lock is let go: a job's, or that of a group.
-    fn freed(&mut self, lock: Lock) {
-        for job in 0..self.jobs.len() {
-            if self.server.keys[job] == lock.key || self.server.groups[job] == Some(lock.key) {
-                self.checks.freed_at[job] = self.now;
-            }
-        }
-    }
-
-    fn job_of(&self, lock: Lock) -> Option<usize> {
-        self.server.job_of(lock.key)
-    }
-
     /// A session is gone, or its locks: what ran under them must have ended, or end soon, depending on why.
-    fn check_session_gone(&mut self, pid: i32, (process, cause): (usize, Cause), locks: &[Lock]) {
+    fn check_session_gone(&mut self, pid: i32, process: usize, cause: Cause) {
         let now = self.now;
-        for lock in locks.iter().filter(|lock| lock.form == Form::Bigint) {
-            self.freed(*lock);
-        }
         if process == STRANGER {
             return;
         }
