@@ -4,6 +4,7 @@ mod arguments;
 mod bench;
 mod cargo;
 mod check;
+mod cycles;
 mod demo;
 mod faults;
 mod foreground;
@@ -39,7 +40,7 @@ cargo xtask bench   hourhand beside other schedulers: what they cost, how late t
             --scale            hourhand alone: 4, 20 and 60 processes, and what an occurrence costs the server
             --schedules        how long the next instant of a schedule takes to find
             ...                --help says what else
-cargo xtask check   format, clippy, documentation, tidiness
+cargo xtask check   format, clippy, documentation, tidiness (no long files, no cycles of modules)
 cargo xtask ci      check and test
 cargo xtask pg      a private PostgreSQL until Ctrl-C; prints its URL
             --major N          of that major version, fetched if need be

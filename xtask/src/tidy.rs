@@ -1,8 +1,10 @@
 //! Rules that no compiler knows: how long a file may be, what must not stand in it, and which room may do what.
 //!
-//! A rule is a line of [`RULES`]; it is tried by `cargo xtask check`, and by a test.
+//! A rule is a line of [`RULES`]; it is tried by `cargo xtask check`, and by a test. How modules may need each other is in [`cycles`].
 
+use crate::cycles;
 use anyhow::{Context, Result};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -71,10 +73,18 @@ pub(crate) fn complaints(root: &Path) -> Result<Vec<String>> {
     collect(root, &mut files)?;
     files.sort();
     let mut complaints = Vec::new();
+    let mut crates: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
     for path in files {
         let text = fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))?;
         let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
         complaints.extend(in_file(&name, &text));
+        if let Some((of, within)) = name.split_once("src/").filter(|_| name.ends_with(".rs")) {
+            crates.entry(format!("{of}src/")).or_default().push((within.to_owned(), text));
+        }
+    }
+    for (source, files) in &crates {
+        let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        complaints.extend(cycles::complaints(source, &files));
     }
     Ok(complaints)
 }

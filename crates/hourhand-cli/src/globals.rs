@@ -128,12 +128,12 @@ impl Globals {
     /// Its file can't be read.
     pub(crate) fn database_url_if_any(&self) -> Result<Option<String>, Refusal> {
         if let Some(given) = &self.database {
-            return given.read("--database").map(Some);
+            return given.read("--database").map(Some).map_err(Refusal::wrong);
         }
         if let Ok(found) = std::env::var("DATABASE_URL")
             && !found.is_empty()
         {
-            return Secret::from(found).read("DATABASE_URL").map(Some);
+            return Secret::from(found).read("DATABASE_URL").map(Some).map_err(Refusal::wrong);
         }
         let says_all = LIBPQ_VARIABLES.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
         Ok(says_all.then(String::new))
@@ -145,7 +145,7 @@ impl Globals {
     ///
     /// Its file can't be read.
     pub(crate) fn database_given(&self) -> Result<Option<String>, Refusal> {
-        self.database.as_ref().map(|given| given.read("--database")).transpose()
+        self.database.as_ref().map(|given| given.read("--database")).transpose().map_err(Refusal::wrong)
     }
 
     /// The schema, if the command line or the environment says one: it comes before a file's.
@@ -172,7 +172,7 @@ impl Globals {
     ///
     /// Its file can't be read.
     pub(crate) fn session_url(&self) -> Result<Option<String>, Refusal> {
-        self.session_url.as_ref().map(|given| given.read("--session-url")).transpose()
+        self.session_url.as_ref().map(|given| given.read("--session-url")).transpose().map_err(Refusal::wrong)
     }
 
     /// The namespace, checked.

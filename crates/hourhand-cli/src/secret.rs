@@ -9,8 +9,6 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
-use crate::refusal::Refusal;
-
 /// The options whose values are connection strings.
 #[cfg(any(target_os = "linux", test))]
 const OPTIONS: [&str; 2] = ["--database", "--session-url"];
@@ -49,14 +47,14 @@ impl Secret {
     ///
     /// # Errors
     ///
-    /// The file can't be read; `what` gave its name.
-    pub(crate) fn read(&self, what: &str) -> Result<String, Refusal> {
+    /// The complaint that the file can't be read; `what` gave its name.
+    pub(crate) fn read(&self, what: &str) -> Result<String, String> {
         let Some(path) = self.text.strip_prefix("file:") else { return Ok(self.text.clone()) };
         if let Some(text) = self.read.get() {
             return Ok(text.clone());
         }
         let read = std::fs::read_to_string(path);
-        let text = read.map_err(|error| Refusal::wrong(format!("{what}: could not read {path}: {error}")))?;
+        let text = read.map_err(|error| format!("{what}: could not read {path}: {error}"))?;
         Ok(self.read.get_or_init(|| text.trim().to_owned()).clone())
     }
 }
