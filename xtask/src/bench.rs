@@ -1,7 +1,10 @@
 //! `cargo xtask bench`: builds what is measured as it would be shipped, and runs `hourhand-bench`.
 //!
-//! The peers have a workspace of their own, which nothing else builds: the first time it takes a quarter of an hour. With
-//! `--build-only` nothing is measured: for a machine that is to be quiet afterwards.
+//! The peers have a workspace of their own, which nothing else builds: the first time it takes a quarter of an hour. Those in other
+//! languages are installed by their package clients. With `--build-only` nothing is measured: for a machine that is to be quiet
+//! afterwards.
+
+mod installing;
 
 use crate::arguments::Arguments;
 use crate::cargo::{cargo, root};
@@ -10,7 +13,10 @@ use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-const PEERS: &str = "crates/hourhand-bench/peers/Cargo.toml";
+const PEERS: &str = "crates/hourhand-bench/peers";
+
+/// What the peers are not needed for.
+const ALONE: [&str; 7] = ["--goals", "--scale", "--schedules", "--build-times", "--help", "-h", "--peers"];
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     let build_only = arguments.take_flag("--build-only");
@@ -18,9 +24,14 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     let target = target_directory()?;
     foreground::run(&mut cargo(&["build", "--release", "--package", "hourhand-bench", "--quiet"]))?;
     let mut bench = std::process::Command::new(target.join("release/hourhand-bench"));
-    if wants_peers(&told) {
+    if let Some(wanted) = Wanted::of(&told) {
         let place = target.join("peers");
-        build_peers(&place)?;
+        let installed = installing::known(&root().join(PEERS))?;
+        if wanted.anybody_but(|name| installed.iter().any(|peer| peer.name == name)) {
+            build_peers(&place)?;
+        }
+        let some = installed.into_iter().filter(|peer| wanted.includes(&peer.name));
+        installing::install(&some.collect::<Vec<_>>(), &place)?;
         bench.arg("--peers").arg(place.join("release"));
     }
     if build_only {
@@ -31,7 +42,8 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
 
 /// A peer that does not build is left out of the table, and no reason to measure nobody.
 fn build_peers(place: &Path) -> Result<()> {
-    let mut build = cargo(&["build", "--release", "--keep-going", "--manifest-path", PEERS, "--target-dir"]);
+    let manifest = format!("{PEERS}/Cargo.toml");
+    let mut build = cargo(&["build", "--release", "--keep-going", "--manifest-path", &manifest, "--target-dir"]);
     if let Err(error) = foreground::run(build.arg(place)) {
         anyhow::ensure!(foreground::signal_received() == 0, "{error:#}");
         eprintln!("── not all peers were built: {error:#}");
@@ -39,17 +51,33 @@ fn build_peers(place: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unless hourhand alone is asked for, or the caller names the place of the peers.
-fn wants_peers(told: &[OsString]) -> bool {
-    let words: Vec<&str> = told.iter().filter_map(|word| word.to_str()).collect();
-    let alone = ["--goals", "--scale", "--schedules", "--help", "-h", "--peers"];
-    if words.iter().any(|word| alone.contains(word) || word.starts_with("--peers=")) {
-        return false;
+/// The peers that are wanted: those named by `--only`, or everybody.
+#[derive(Debug, PartialEq)]
+struct Wanted(Vec<String>);
+
+impl Wanted {
+    /// `None` if hourhand alone is asked for, or the caller names the place of the peers.
+    fn of(told: &[OsString]) -> Option<Self> {
+        let words: Vec<&str> = told.iter().filter_map(|word| word.to_str()).collect();
+        if words.iter().any(|word| ALONE.contains(word) || word.starts_with("--peers=")) {
+            return None;
+        }
+        let after =
+            words.iter().zip(words.iter().skip(1)).filter(|(name, _)| **name == "--only").map(|(_, value)| *value);
+        let joined = words.iter().filter_map(|word| word.strip_prefix("--only="));
+        let only: Vec<&str> = after.chain(joined).collect();
+        let peers = only.iter().filter(|name| **name != "hourhand").map(|name| (*name).to_owned());
+        let wanted = Self(peers.collect());
+        (only.is_empty() || !wanted.0.is_empty()).then_some(wanted)
     }
-    let after = words.iter().zip(words.iter().skip(1)).filter(|(name, _)| **name == "--only").map(|(_, value)| *value);
-    let joined = words.iter().filter_map(|word| word.strip_prefix("--only="));
-    let only: Vec<&str> = after.chain(joined).collect();
-    only.is_empty() || only.iter().any(|name| *name != "hourhand")
+
+    fn includes(&self, name: &str) -> bool {
+        self.0.is_empty() || self.0.iter().any(|wanted| wanted == name)
+    }
+
+    fn anybody_but(&self, others: impl Fn(&str) -> bool) -> bool {
+        self.0.is_empty() || self.0.iter().any(|wanted| !others(wanted))
+    }
 }
 
 /// Where cargo puts what it builds.
@@ -65,17 +93,29 @@ fn target_directory() -> Result<PathBuf> {
 mod tests {
     use super::*;
 
-    fn wants(line: &str) -> bool {
-        wants_peers(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>())
+    fn wanted(line: &str) -> Option<Wanted> {
+        Wanted::of(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>())
     }
 
     #[test]
     fn peers_are_built_unless_hourhand_alone_is_asked_for() {
-        assert!(wants(""));
-        assert!(wants("--quick --only apalis --only hourhand"));
-        assert!(wants("--only=cronoq"));
-        assert!(!wants("--only hourhand --quick"));
-        assert!(!wants("--goals"));
-        assert!(!wants("--peers elsewhere"));
+        assert!(wanted("").is_some());
+        assert!(wanted("--quick --only apalis --only hourhand").is_some());
+        assert!(wanted("--only=cronoq").is_some());
+        assert_eq!(wanted("--only hourhand --quick"), None);
+        assert_eq!(wanted("--goals"), None);
+        assert_eq!(wanted("--build-times"), None);
+        assert_eq!(wanted("--peers elsewhere"), None);
+    }
+
+    #[test]
+    fn nobody_is_built_or_installed_who_is_not_measured() {
+        let is_node = |name: &str| name == "pg-boss";
+        let only = wanted("--only pg-boss --only=hourhand").unwrap();
+        assert!(only.includes("pg-boss") && !only.includes("apalis"));
+        assert!(!only.anybody_but(is_node));
+        assert!(wanted("--only pg-boss --only apalis").unwrap().anybody_but(is_node));
+        let all = wanted("--spans short").unwrap();
+        assert!(all.includes("pg-boss") && all.includes("apalis") && all.anybody_but(is_node));
     }
 }

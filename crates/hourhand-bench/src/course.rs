@@ -35,15 +35,14 @@ type Table = [Shown];
 impl Course<'_> {
     /// How long all of it takes, about.
     pub(crate) fn estimate(&self) -> Duration {
-        Company::ALL.into_iter().map(|company| self.estimate_of(company)).sum()
+        Company::ALL.into_iter().flat_map(|company| self.batches(company)).map(|batch| self.takes(&batch)).sum()
     }
 
-    fn estimate_of(&self, company: Company) -> Duration {
-        let each = self.of(company).map(|scenario| scenario.takes(self.spans));
-        match company {
-            Company::Nobody => each.sum::<Duration>() * u32::try_from(self.subjects.len()).unwrap_or(u32::MAX),
-            Company::Everybody | Company::SameScenario | Company::SameRestart => each.max().unwrap_or_default(),
-        }
+    /// The longest of what runs at the same time. What a subject refuses is over at once.
+    fn takes(&self, batch: &[(Scenario, usize)]) -> Duration {
+        let can =
+            |(scenario, place): &&(Scenario, usize)| !scenario.wants_seconds() || self.subjects[*place].peer.seconds;
+        batch.iter().filter(can).map(|(scenario, _)| scenario.takes(self.spans)).max().unwrap_or_default()
     }
 
     fn of(&self, company: Company) -> impl Iterator<Item = Scenario> {
@@ -78,18 +77,20 @@ impl Course<'_> {
     }
 
     fn run_batch(&self, batch: &[(Scenario, usize)], company: Company, table: &mut Table) {
-        let takes = batch.iter().map(|(scenario, _)| scenario.takes(self.spans)).max().unwrap_or_default();
+        let takes = self.takes(batch);
         if batch.is_empty() {
             return;
         }
         if self.until.is_some_and(|until| Instant::now() + takes > until) {
             for (scenario, place) in batch {
-                table[*place].figures.push(Figure::no(format!("{scenario:?}"), "not measured: the time was up"));
+                table[*place].figures.push(Figure::not_measured(format!("{scenario:?}"), "the time was up"));
             }
             return;
         }
-        let names: Vec<String> =
-            batch.iter().map(|(scenario, place)| format!("{scenario:?} of {}", self.subjects[*place].name)).collect();
+        let names: Vec<String> = batch
+            .iter()
+            .map(|(scenario, place)| format!("{scenario:?} of {}", self.subjects[*place].peer.name))
+            .collect();
         eprintln!("── about {} s: {}", takes.as_secs(), names.join(", "));
         let measured = match company {
             Company::SameRestart => self.restart(batch),
@@ -98,7 +99,7 @@ impl Course<'_> {
             }
         };
         for ((scenario, place), figures) in batch.iter().zip(measured) {
-            let name = self.subjects[*place].name;
+            let name = self.subjects[*place].peer.name;
             match &figures {
                 Ok(_) => eprintln!("── {scenario:?} of {name}: done"),
                 Err(error) => eprintln!("── {scenario:?} of {name} failed: {error:#}"),
@@ -122,7 +123,7 @@ impl Course<'_> {
 
 /// A measurement that went wrong is no reason to lose the others; the table says so.
 fn failed(scenario: Scenario, error: &anyhow::Error) -> Figure {
-    Figure::no(format!("{scenario:?}"), format!("the measurement failed: {error:#}"))
+    Figure::not_measured(format!("{scenario:?}"), format!("it failed: {error:#}"))
 }
 
 fn in_parallel<I: Copy + Send, T: Send>(items: &[I], work: impl Fn(I) -> Result<T> + Sync) -> Vec<Result<T>> {

@@ -26,15 +26,20 @@ pub(crate) enum Reading {
     Words(String),
     /// The subject cannot do it, for this reason.
     No(String),
+    /// Nobody looked, or in vain, for this reason: it says nothing about the subject.
+    NotMeasured(String),
 }
 
 /// What one subject showed.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Shown {
     /// The subject.
-    pub(crate) subject: String,
+    pub(crate) subject: &'static str,
     /// Its version.
-    pub(crate) version: String,
+    pub(crate) version: &'static str,
+    /// In what it is written, if not in what we are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) language: Option<&'static str>,
     /// All figures, in the order in which they were taken.
     pub(crate) figures: Vec<Figure>,
 }
@@ -53,6 +58,11 @@ impl Figure {
     /// A reason why not.
     pub(crate) fn no(row: impl Into<String>, why: impl Into<String>) -> Self {
         Self { row: row.into(), reading: Reading::No(why.into()), raw: Vec::new() }
+    }
+
+    /// A reason why nothing is known.
+    pub(crate) fn not_measured(row: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { row: row.into(), reading: Reading::NotMeasured(why.into()), raw: Vec::new() }
     }
 
     /// With the numbers that it was made of.
@@ -81,7 +91,7 @@ pub(crate) fn table(shown: &[Shown]) -> String {
             rows.push(&figure.row);
         }
     }
-    let heads: Vec<String> = shown.iter().map(|one| format!("{} {}", one.subject, one.version)).collect();
+    let heads: Vec<String> = shown.iter().map(head).collect();
     let mut text = format!("| | {} |\n|{}\n", heads.join(" | "), " --- |".repeat(heads.len() + 1));
     for row in rows {
         let found: Vec<Option<&Reading>> = shown.iter().map(|one| reading(one, row)).collect();
@@ -93,6 +103,12 @@ pub(crate) fn table(shown: &[Shown]) -> String {
     text
 }
 
+/// Packages of the same name exist in more than one language.
+fn head(shown: &Shown) -> String {
+    let language = shown.language.map(|language| format!(" ({language})")).unwrap_or_default();
+    format!("{} {}{language}", shown.subject, shown.version)
+}
+
 fn reading<'a>(shown: &'a Shown, row: &str) -> Option<&'a Reading> {
     shown.figures.iter().find(|figure| figure.row == row).map(|figure| &figure.reading)
 }
@@ -100,8 +116,9 @@ fn reading<'a>(shown: &'a Shown, row: &str) -> Option<&'a Reading> {
 fn cell(reading: Option<&Reading>, first: Option<&Reading>) -> String {
     match reading {
         None => "–".to_owned(),
-        Some(Reading::No(why)) => format!("no: {why}"),
-        Some(Reading::Words(words)) => words.clone(),
+        Some(Reading::No(why)) => format!("no: {}", inline(why)),
+        Some(Reading::NotMeasured(why)) => format!("not measured: {}", inline(why)),
+        Some(Reading::Words(words)) => inline(words),
         Some(Reading::Number(value, unit)) => {
             let said = format!("{} {unit}", rounded(*value)).trim_end().to_owned();
             match first {
@@ -112,6 +129,11 @@ fn cell(reading: Option<&Reading>, first: Option<&Reading>) -> String {
             }
         }
     }
+}
+
+/// What a program has said may hold what would end a cell.
+fn inline(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
 fn same(one: Option<&Reading>, other: Option<&Reading>) -> bool {
@@ -132,8 +154,8 @@ fn rounded(value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn shown(subject: &str, figures: Vec<Figure>) -> Shown {
-        Shown { subject: subject.to_owned(), version: "1".to_owned(), figures }
+    fn shown(subject: &'static str, figures: Vec<Figure>) -> Shown {
+        Shown { subject, version: "1", language: None, figures }
     }
 
     #[test]
@@ -162,5 +184,63 @@ mod tests {
         assert_eq!(values, [&number(51.0), &number(100.0), &number(101.0)]);
         assert_eq!(spread[0].raw.len(), 101);
         assert!(matches!(Figure::spread("late", Vec::new(), "ms")[0].reading, Reading::No(_)));
+    }
+
+    #[test]
+    fn what_nobody_measured_is_told_from_what_a_subject_cannot_do() {
+        let figures =
+            vec![Figure::not_measured("taken over", "the time was up"), Figure::no("seconds", "minutes only")];
+        let table = table(&[shown("peer", figures)]);
+        assert!(table.contains("| taken over | not measured: the time was up |"), "{table}");
+        assert!(table.contains("| seconds | no: minutes only |"), "{table}");
+    }
+
+    #[test]
+    fn there_is_a_ratio_only_between_two_numbers_of_one_row() {
+        let number = |value| vec![Figure::number("lateness", value, "ms")];
+        let cannot = shown("hourhand", vec![Figure::no("lateness", "nothing ran")]);
+        assert!(table(&[cannot, shown("peer", number(3.0))]).contains("| lateness | no: nothing ran | 3.00 ms |"));
+        let peer = shown("peer", vec![Figure::no("lateness", "in memory")]);
+        assert!(table(&[shown("hourhand", number(3.0)), peer]).contains("| 3.00 ms | no: in memory |"));
+        assert!(table(&[shown("hourhand", number(3.0)), shown("peer", number(0.0))]).contains("| 3.00 ms | 0 ms |"));
+    }
+
+    #[test]
+    fn rows_stand_in_the_order_in_which_they_were_first_taken() {
+        let ours = shown("hourhand", vec![Figure::words("b", "x"), Figure::words("c", "x")]);
+        let peer = shown("peer", vec![Figure::words("c", "y"), Figure::words("a", "y")]);
+        let rows: Vec<String> = table(&[ours, peer]).lines().skip(2).map(|line| line[2..3].to_owned()).collect();
+        assert_eq!(rows, ["b", "c", "a"]);
+    }
+
+    #[test]
+    fn a_column_says_who_it_is_and_in_which_language() {
+        let one = Shown { language: Some("Node"), ..shown("graphile-worker", Vec::new()) };
+        assert_eq!(
+            table(&[shown("graphile_worker", Vec::new()), one]).lines().next().unwrap(),
+            "| | graphile_worker 1 | graphile-worker 1 (Node) |"
+        );
+    }
+
+    #[test]
+    fn the_words_of_a_program_do_not_end_a_cell() {
+        let words = "Error: relation \"a|b\"\n  does not exist";
+        let table = table(&[shown("peer", vec![Figure::words("pooler", words), Figure::no("burst", words)])]);
+        assert!(table.contains("| pooler | Error: relation \"a\\|b\" does not exist |\n"), "{table}");
+        assert_eq!(table.lines().count(), 4, "{table}");
+    }
+
+    #[test]
+    fn numbers_keep_three_digits_that_say_something() {
+        let said = [0.0, 0.001_25, 0.5, 12.345, 123.45, 44_336.0].map(rounded);
+        assert_eq!(said, ["0", "0.0013", "0.50", "12.3", "123", "44336"]);
+    }
+
+    #[test]
+    fn the_raw_numbers_are_kept_as_json_with_the_reasons() {
+        let figures = [Figure::number("late", 2.0, "ms").with_raw(&[1.0, 2.0]), Figure::no("late", "in memory")];
+        let json = serde_json::to_value(figures).unwrap();
+        assert_eq!(json[0], serde_json::json!({"row": "late", "reading": {"number": [2.0, "ms"]}, "raw": [1.0, 2.0]}));
+        assert_eq!(json[1], serde_json::json!({"row": "late", "reading": {"no": "in memory"}}));
     }
 }

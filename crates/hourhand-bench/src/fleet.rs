@@ -31,7 +31,7 @@ pub(crate) struct Load {
 pub(crate) struct Fleet {
     subject: Subject,
     load: Load,
-    url: String,
+    place: Place,
     home: TempDir,
     replicas: Vec<Leashed>,
 }
@@ -70,8 +70,8 @@ impl Fleet {
     /// If there is no directory to be had.
     pub(crate) fn none(subject: &Subject, place: &Place, load: Load) -> Result<Self> {
         let home = tempfile::tempdir()?;
-        let (subject, url) = (subject.clone(), place.url.clone());
-        Ok(Self { subject, load, url, home, replicas: Vec::new() })
+        let (subject, place) = (subject.clone(), place.clone());
+        Ok(Self { subject, load, place, home, replicas: Vec::new() })
     }
 
     /// Starts so many more, told that besides.
@@ -84,10 +84,14 @@ impl Fleet {
             let mut program = Command::new(&self.subject.program);
             // Its own words, not the way it took.
             program.env("RUST_BACKTRACE", "0");
-            program.args(["--url", &self.url, "--jobs", &self.load.jobs.to_string()]);
+            program.args(["--url", &self.place.url, "--jobs", &self.load.jobs.to_string()]);
             program.args(["--every", &self.load.every.to_string()]);
             program.args(["--body-ms", &self.load.body.as_millis().to_string()]);
             program.arg("--book").arg(self.book()).args(more);
+            if self.place.pooled {
+                // For those that document what to set then.
+                program.args(["--pooler", "yes"]);
+            }
             self.replicas.push(Leash::new(self.log()).signal(Signal::KILL).spawn(&program)?);
         }
         Ok(())
@@ -115,7 +119,7 @@ impl Fleet {
             if ended > 0 || Instant::now() >= deadline {
                 bail!(
                     "{}: not all replicas came to run; the last words were: {}",
-                    self.subject.name,
+                    self.subject.peer.name,
                     self.last_words()
                 );
             }

@@ -30,6 +30,8 @@ pub(crate) struct Place {
     pub(crate) url: String,
     /// Its name.
     pub(crate) name: String,
+    /// Whether a transaction pooler stands between.
+    pub(crate) pooled: bool,
 }
 
 impl Ground {
@@ -69,7 +71,7 @@ impl Ground {
     pub(crate) fn place(&self) -> Result<Place> {
         let name = format!("bench_{}", self.made.fetch_add(1, Ordering::Relaxed));
         self.client()?.batch_execute(&format!("create database {name}"))?;
-        Ok(Place { url: self.with(|server| server.url_for(&name)), name })
+        Ok(Place { url: self.with(|server| server.url_for(&name)), name, pooled: false })
     }
 
     /// Statements begun in that database so far: every round trip, those that begin and end transactions too. Without

@@ -1,37 +1,41 @@
 //! Measures hourhand, and its peers beside it, on a private PostgreSQL: `cargo xtask bench` builds and runs it.
 
+mod build_times;
 mod course;
 mod figure;
 mod fleet;
 mod footprint;
 mod goals;
 mod ground;
+mod installed;
+mod machine;
 mod pgbench;
 mod pgbouncer;
 mod process;
+mod report;
 mod scale;
 mod scenario;
 mod schedules;
 mod spans;
 mod subject;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
 use course::Course;
-use figure::Shown;
 use ground::Ground;
+use report::Report;
 use scenario::Scenario;
-use serde::Serialize;
 use spans::Spans;
+use subject::{HOURHAND, Peer};
 
 /// Loads and faults on real processes and a real server.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
-    /// Whom to measure, by package; may be repeated [default: hourhand and every peer that was built].
+    /// Whom to measure, by package; may be repeated [default: hourhand and every peer].
     #[arg(long)]
     only: Vec<String>,
     /// What to measure; may be repeated [default: everything].
@@ -46,6 +50,9 @@ struct Arguments {
     /// How long the next instant of a schedule takes to find.
     #[arg(long)]
     schedules: bool,
+    /// How long a clean build of each replica takes, on all cores; several minutes each.
+    #[arg(long)]
+    build_times: bool,
     /// How thoroughly: `short` is everything and everybody within half an hour.
     #[arg(long, value_enum, default_value = "full")]
     spans: Spans,
@@ -63,17 +70,6 @@ struct Arguments {
     json: Option<PathBuf>,
 }
 
-/// All that is known about a measurement.
-#[derive(Debug, Serialize)]
-struct Report {
-    machine: String,
-    postgresql: String,
-    spans: Spans,
-    /// The load of the machine before, and when this was written.
-    load: [f64; 2],
-    shown: Vec<Shown>,
-}
-
 fn main() -> Result<()> {
     let mut arguments = Arguments::parse();
     if arguments.quick {
@@ -82,57 +78,62 @@ fn main() -> Result<()> {
     let arguments = arguments;
     let program = std::env::current_exe()?;
     let own = program.parent().context("this program lies in no directory")?;
+    let wanted = subject::named(&arguments.only)?;
+    let unserved = |shown| Report::begin(arguments.spans, None).with(shown);
     if arguments.schedules {
-        let shown = Shown { figures: schedules::run()?, ..hourhand() };
-        return print(&arguments, &Report { shown: vec![shown], ..Report::begin(&arguments, "not asked") });
+        return print(&arguments, unserved(vec![HOURHAND.shown(schedules::run()?)]));
     }
-    let subjects = subject::chosen(&arguments.only, own, arguments.peers.as_deref())?;
+    if arguments.build_times {
+        return print(&arguments, unserved(build_times::run(&wanted, own)?));
+    }
+    measure(&arguments, &wanted, own)
+}
+
+/// What needs a server.
+fn measure(arguments: &Arguments, wanted: &[Peer], own: &Path) -> Result<()> {
+    let (subjects, absent) = subject::present(wanted, own, arguments.peers.as_deref())?;
+    if subjects.is_empty() {
+        return print(arguments, Report::begin(arguments.spans, None).with(absent));
+    }
     let scenarios = if arguments.scenario.is_empty() { Scenario::value_variants() } else { &arguments.scenario };
     let ground = Ground::start()?;
-    let mut report = Report::begin(&arguments, ground.version());
+    let mut report = Report::begin(arguments.spans, Some(ground.version()));
     if arguments.goals || arguments.scale {
-        let ours = subjects.first().context("hourhand is not among those chosen")?;
+        let ours = subjects.first().filter(|first| first.peer == HOURHAND);
+        let ours = ours.context("hourhand is not among those chosen")?;
         let alone = if arguments.scale { scale::run } else { goals::run };
-        let figures = alone(&ground, ours, arguments.spans)?;
-        report.shown = vec![Shown { figures, ..hourhand() }];
-        return print(&arguments, &report);
+        let shown = vec![HOURHAND.shown(alone(&ground, ours, arguments.spans)?)];
+        return print(arguments, report.with(shown));
     }
-    let mut shown: Vec<Shown> = subjects.iter().map(footprint::of).collect();
+    let mut shown: Vec<_> = subjects.iter().map(footprint::of).collect();
     let until = arguments.minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
     let course = Course { ground: &ground, subjects: &subjects, scenarios, spans: arguments.spans, until };
     eprintln!("── all of it takes about {} minutes", course.estimate().as_secs().div_ceil(60));
     course.run(&mut shown, |table| {
-        report.shown = table.to_vec();
-        save(&arguments, &report)
+        report.shown = [table, &absent].concat();
+        report.save(arguments.json.as_deref())
     })?;
-    print(&arguments, &report)
+    print(arguments, report)
 }
 
-impl Report {
-    fn begin(arguments: &Arguments, postgresql: &str) -> Self {
-        let load = subject::load();
-        let (machine, postgresql) = (subject::machine(), postgresql.to_owned());
-        Self { machine, postgresql, spans: arguments.spans, load: [load, load], shown: Vec::new() }
-    }
-}
-
-fn hourhand() -> Shown {
-    Shown { subject: "hourhand".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), figures: Vec::new() }
-}
-
-fn print(arguments: &Arguments, report: &Report) -> Result<()> {
-    save(arguments, report)?;
-    println!("{}", figure::table(&report.shown));
-    let (before, after) = (report.load[0], subject::load());
-    println!("Measured on {}, PostgreSQL {}; load {before} before, {after} after.", report.machine, report.postgresql);
+fn print(arguments: &Arguments, mut report: Report) -> Result<()> {
+    report.save(arguments.json.as_deref())?;
+    println!("{}", report.text());
     Ok(())
 }
 
-/// After every scenario, so that one that hangs costs only itself.
-fn save(arguments: &Arguments, report: &Report) -> Result<()> {
-    let Some(path) = &arguments.json else { return Ok(()) };
-    let mut report = serde_json::to_value(report)?;
-    report["load"][1] = subject::load().into();
-    std::fs::write(path, serde_json::to_string_pretty(&report)?)
-        .with_context(|| format!("could not write {}", path.display()))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_coherent() {
+        <Arguments as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn a_scenario_that_there_is_not_is_refused_with_those_that_there_are() {
+        let said = Arguments::try_parse_from(["bench", "--scenario", "earthquake"]).unwrap_err().to_string();
+        assert!(said.contains("earthquake") && said.contains("at-rest") && said.contains("pooler"), "{said}");
+    }
 }

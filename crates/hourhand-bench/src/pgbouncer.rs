@@ -1,7 +1,6 @@
 //! A real PgBouncer in transaction mode, in front of the private server.
 
 use std::net::TcpListener;
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use tempfile::TempDir;
 
 use crate::fleet::until;
 use crate::ground::{Ground, Place};
+use crate::machine;
 
 /// A few server connections for all: what stays on one is soon somebody else's.
 const POOL_SIZE: u32 = 4;
@@ -30,8 +30,7 @@ impl Pgbouncer {
     ///
     /// If it is not installed, or does not start.
     pub(crate) fn start(ground: &Ground) -> Result<Self> {
-        let places = ["/usr/sbin", "/usr/bin", "/usr/local/bin"].map(|place| PathBuf::from(place).join("pgbouncer"));
-        let program = places.into_iter().find(|path| path.is_file()).context("pgbouncer is not installed")?;
+        let program = machine::pgbouncer().context("pgbouncer is not installed")?;
         let account = Account::for_servers()?;
         let home = private_directory(account.as_ref())?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
@@ -53,7 +52,7 @@ impl Pgbouncer {
     /// The way to that database through it.
     pub(crate) fn place(&self, place: &Place) -> Place {
         let url = format!("postgres://postgres@127.0.0.1:{}/{}", self.port, place.name);
-        Place { url, name: place.name.clone() }
+        Place { url, name: place.name.clone(), pooled: true }
     }
 
     /// Ends it.

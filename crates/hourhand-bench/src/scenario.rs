@@ -106,6 +106,11 @@ impl Scenario {
         }
     }
 
+    /// Whether it is nothing to a subject whose schedules know no seconds.
+    pub(crate) fn wants_seconds(self) -> bool {
+        self == Self::Second
+    }
+
     /// How long it takes of one subject, about.
     pub(crate) fn takes(self, spans: Spans) -> Duration {
         Duration::from_secs(match self {

@@ -20,7 +20,8 @@ pub struct Orders {
     pub every: u64,
     /// How long a body takes.
     pub body: Duration,
-    /// What else was said, by its name without the dashes: only hourhand's own replica is told more.
+    /// What else was said, by its name without the dashes: `pooler` if there is one in transaction mode; hourhand's own replica is
+    /// told more.
     pub more: BTreeMap<String, String>,
 }
 

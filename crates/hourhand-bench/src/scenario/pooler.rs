@@ -11,15 +11,16 @@ use super::{REPLICAS, SHORT, finest_at, occurrence};
 use crate::figure::Figure;
 use crate::fleet::{Load, Started};
 use crate::ground::Ground;
+use crate::machine;
 use crate::pgbouncer::Pgbouncer;
 use crate::spans::Spans;
 use crate::subject::Subject;
 
 pub(super) fn run(ground: &Ground, subject: &Subject, spans: Spans) -> Result<Vec<Figure>> {
-    let row = "through a transaction pooler (PgBouncer)";
+    let row = row();
     let mut pooler = match Pgbouncer::start(ground) {
         Ok(pooler) => pooler,
-        Err(error) => return Ok(vec![Figure::no(row, format!("not measured: {error:#}"))]),
+        Err(error) => return Ok(vec![Figure::not_measured(row, format!("{error:#}"))]),
     };
     let place = || ground.place().map(|place| pooler.place(&place));
     let load = Load { jobs: 1, every: 1, body: SHORT };
@@ -44,6 +45,12 @@ pub(super) fn run(ground: &Ground, subject: &Subject, spans: Spans) -> Result<Ve
     };
     pooler.stop();
     Ok(vec![Figure::words(row, words)])
+}
+
+/// Which statements a pooler bears depends on its version.
+fn row() -> String {
+    let version = machine::pgbouncer().and_then(|program| machine::version_of(&program.display().to_string()));
+    format!("through a transaction pooler ({})", ["PgBouncer", &version.unwrap_or_default()].join(" ").trim_end())
 }
 
 fn judge(times: &BTreeMap<u64, u32>, ended: usize, last_words: &str) -> String {
