@@ -35,7 +35,8 @@ cargo xtask sim     seeds of the simulator: faults in virtual time, every promis
 cargo xtask bench   hourhand beside other schedulers: what they cost, how late they are, what faults do to them
             --only NAME        one of them (hourhand: the others are not even built); may be repeated
             --spans short      everything and everybody within half an hour; quick: to see that it works
-            --build-only       builds everybody, for a machine that is to be quiet when it measures
+            --build-times      how long a clean build of each takes, and nothing else: many minutes
+            --build-only       builds and installs everybody, for a machine that is to be quiet when it measures
             --goals            hourhand alone, against its own goals
             --scale            hourhand alone: 4, 20 and 60 processes, and what an occurrence costs the server
             --schedules        how long the next instant of a schedule takes to find

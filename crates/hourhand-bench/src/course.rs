@@ -1,30 +1,25 @@
-//! The order in which everything is measured, so that it takes no longer than it has to.
-//!
-//! What is measured of one process, or in seconds, does not mind company: those scenarios run for all subjects at once, each on a
-//! database of its own. What is measured in milliseconds, or loads the machine, has it to itself.
+//! Goes through a [`Plan`], and puts what was found into the table.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Result, anyhow};
 
 use crate::figure::{Figure, Shown};
 use crate::fleet::Fleet;
 use crate::ground::Ground;
+use crate::plan::Plan;
 use crate::scenario::{Company, Scenario, restart};
-use crate::spans::Spans;
 use crate::subject::Subject;
 
-/// What is measured, of whom, and for how long.
+/// A plan, and what it is carried out with.
 #[derive(Debug)]
 pub(crate) struct Course<'a> {
     /// The server.
     pub(crate) ground: &'a Ground,
-    /// Of whom.
+    /// Of whom, in the order of the plan.
     pub(crate) subjects: &'a [Subject],
-    /// What.
-    pub(crate) scenarios: &'a [Scenario],
-    /// How thoroughly.
-    pub(crate) spans: Spans,
+    /// What, in which order.
+    pub(crate) plan: Plan<'a>,
     /// Nothing begins that would probably not be over by then.
     pub(crate) until: Option<Instant>,
 }
@@ -33,22 +28,6 @@ pub(crate) struct Course<'a> {
 type Table = [Shown];
 
 impl Course<'_> {
-    /// How long all of it takes, about.
-    pub(crate) fn estimate(&self) -> Duration {
-        Company::ALL.into_iter().flat_map(|company| self.batches(company)).map(|batch| self.takes(&batch)).sum()
-    }
-
-    /// The longest of what runs at the same time. What a subject refuses is over at once.
-    fn takes(&self, batch: &[(Scenario, usize)]) -> Duration {
-        let can =
-            |(scenario, place): &&(Scenario, usize)| !scenario.wants_seconds() || self.subjects[*place].peer.seconds;
-        batch.iter().filter(can).map(|(scenario, _)| scenario.takes(self.spans)).max().unwrap_or_default()
-    }
-
-    fn of(&self, company: Company) -> impl Iterator<Item = Scenario> {
-        self.scenarios.iter().copied().filter(move |scenario| scenario.company() == company)
-    }
-
     /// Runs it; after each part `save` is called.
     ///
     /// # Errors
@@ -56,7 +35,7 @@ impl Course<'_> {
     /// If `save` fails: a measurement that fails is a figure that says so.
     pub(crate) fn run(&self, table: &mut Table, mut save: impl FnMut(&Table) -> Result<()>) -> Result<()> {
         for company in Company::ALL {
-            for batch in self.batches(company) {
+            for batch in self.plan.batches(company) {
                 self.run_batch(&batch, company, table);
                 save(table)?;
             }
@@ -64,20 +43,8 @@ impl Course<'_> {
         Ok(())
     }
 
-    /// What runs at the same time: scenario and the place of the subject.
-    fn batches(&self, company: Company) -> Vec<Vec<(Scenario, usize)>> {
-        let everybody = |scenario: Scenario| (0..self.subjects.len()).map(move |place| (scenario, place));
-        match company {
-            Company::Everybody => vec![self.of(company).flat_map(everybody).collect()],
-            Company::SameScenario | Company::SameRestart => {
-                self.of(company).map(|scenario| everybody(scenario).collect()).collect()
-            }
-            Company::Nobody => self.of(company).flat_map(everybody).map(|one| vec![one]).collect(),
-        }
-    }
-
     fn run_batch(&self, batch: &[(Scenario, usize)], company: Company, table: &mut Table) {
-        let takes = self.takes(batch);
+        let takes = self.plan.takes(batch);
         if batch.is_empty() {
             return;
         }
@@ -94,9 +61,9 @@ impl Course<'_> {
         eprintln!("── about {} s: {}", takes.as_secs(), names.join(", "));
         let measured = match company {
             Company::SameRestart => self.restart(batch),
-            Company::Everybody | Company::SameScenario | Company::Nobody => {
-                in_parallel(batch, |(scenario, place)| scenario.run(self.ground, &self.subjects[place], self.spans))
-            }
+            Company::Everybody | Company::SameScenario | Company::Nobody => in_parallel(batch, |(scenario, place)| {
+                scenario.run(self.ground, &self.subjects[place], self.plan.spans)
+            }),
         };
         for ((scenario, place), figures) in batch.iter().zip(measured) {
             let name = self.subjects[*place].peer.name;
@@ -115,7 +82,7 @@ impl Course<'_> {
         let watch = |at_work: Result<Result<Fleet, Figure>>| match (at_work?, &restarted) {
             (Err(figure), _) => Ok(vec![figure]),
             (Ok(_), Err(error)) => Err(anyhow!("the server did not come back: {error}")),
-            (Ok(fleet), Ok(())) => Ok(restart::watch(fleet, self.spans)),
+            (Ok(fleet), Ok(())) => Ok(restart::watch(fleet, self.plan.spans)),
         };
         in_parallel_of(at_work, watch)
     }
@@ -144,6 +111,8 @@ fn in_parallel_of<I: Send, T: Send>(items: Vec<I>, work: impl Fn(I) -> Result<T>
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

@@ -11,6 +11,7 @@ mod installed;
 mod machine;
 mod pgbench;
 mod pgbouncer;
+mod plan;
 mod process;
 mod report;
 mod scale;
@@ -26,6 +27,7 @@ use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
 use course::Course;
 use ground::Ground;
+use plan::Plan;
 use report::Report;
 use scenario::Scenario;
 use spans::Spans;
@@ -107,8 +109,9 @@ fn measure(arguments: &Arguments, wanted: &[Peer], own: &Path) -> Result<()> {
     }
     let mut shown: Vec<_> = subjects.iter().map(footprint::of).collect();
     let until = arguments.minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
-    let course = Course { ground: &ground, subjects: &subjects, scenarios, spans: arguments.spans, until };
-    eprintln!("── all of it takes about {} minutes", course.estimate().as_secs().div_ceil(60));
+    let plan = Plan { peers: subjects.iter().map(|subject| subject.peer).collect(), scenarios, spans: arguments.spans };
+    eprintln!("── all of it takes about {} minutes", plan.estimate().as_secs().div_ceil(60));
+    let course = Course { ground: &ground, subjects: &subjects, plan, until };
     course.run(&mut shown, |table| {
         report.shown = [table, &absent].concat();
         report.save(arguments.json.as_deref())

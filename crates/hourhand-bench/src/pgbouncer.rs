@@ -74,3 +74,18 @@ fn settings(port: u16, server: &str) -> String {
          default_pool_size = {POOL_SIZE}\nmax_client_conn = 500\nserver_round_robin = 1\nadmin_users = postgres\n"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pooler_is_told_the_servers_address_and_password() {
+        let of = |server: &str| settings(6543, server);
+        let text = of("postgres://postgres:secret@127.0.0.1:5433/postgres");
+        assert!(text.contains("* = host=127.0.0.1 port=5433 user=postgres password=secret\n"), "{text}");
+        assert!(text.contains("listen_port = 6543\n") && text.contains("pool_mode = transaction\n"), "{text}");
+        let text = of("postgres://postgres@localhost/postgres");
+        assert!(text.contains("* = host=localhost port=5432 user=postgres password=\n"), "{text}");
+    }
+}

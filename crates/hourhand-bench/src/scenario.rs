@@ -158,3 +158,26 @@ fn is_between_instants(line: &Line, every: u64) -> bool {
 pub(crate) fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(wall_ms: u64, due: &str) -> Line {
+        Line::parse(&format!("1 7 began job-0 {wall_ms}000000 {due}")).unwrap()
+    }
+
+    #[test]
+    fn a_line_is_about_the_occurrence_that_it_was_told_or_the_newest() {
+        assert_eq!(occurrence(&line(125_000, "60000000000"), 60), Duration::from_secs(60));
+        assert_eq!(occurrence(&line(125_000, "-"), 60), Duration::from_secs(120));
+    }
+
+    #[test]
+    fn soon_after_an_instant_is_at_it_and_later_is_between() {
+        let between = |wall_ms, every| is_between_instants(&line(wall_ms, "-"), every);
+        assert_eq!([between(121_400, 60), between(121_600, 60), between(179_900, 60)], [false, true, true]);
+        // Of a job a second, half of the time is soon.
+        assert_eq!([between(7_400, 1), between(7_600, 1)], [false, true]);
+    }
+}

@@ -1,6 +1,7 @@
 //! Peers in Python and Node obey the same contract as those in Rust: their lines are read by the same reader, by the same clocks, and a
 //! refusal looks the same. Where an interpreter is missing its peers are not measured, and there is nothing to hold.
 
+use std::io;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -33,28 +34,31 @@ replica(async (orders) => {
 
 const LANGUAGES: [(&str, &str, &str); 2] = [("python3", "py", PYTHON), ("node", "js", NODE)];
 
-/// Runs the script beside the contract of its language; `None` without its interpreter.
-fn run(interpreter: &str, ending: &str, script: &str, every: u64) -> Option<(Output, TempDir)> {
-    let place = tempfile::tempdir().unwrap();
+/// Runs the script beside the contract of its language; nothing without its interpreter.
+fn run(interpreter: &str, ending: &str, script: &str, every: u64) -> io::Result<Option<(Output, TempDir)>> {
+    let place = tempfile::tempdir()?;
     let contract = format!("replica.{ending}");
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    std::fs::copy(own.join(&contract), place.path().join(&contract)).unwrap();
+    std::fs::copy(own.join(&contract), place.path().join(&contract))?;
     let main = format!("main.{ending}");
-    std::fs::write(place.path().join(&main), script).unwrap();
+    std::fs::write(place.path().join(&main), script)?;
     let mut program = Command::new(interpreter);
     program.arg(main).args(["--url", "u", "--jobs", "2", "--body-ms", "30", "--pooler", "yes", "--book", "book"]);
-    let said = program.args(["--every", &every.to_string()]).current_dir(place.path()).output();
-    if said.is_err() {
-        eprintln!("there is no {interpreter} here");
+    match program.args(["--every", &every.to_string()]).current_dir(place.path()).output() {
+        Ok(said) => Ok(Some((said, place))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            eprintln!("there is no {interpreter} here");
+            Ok(None)
+        }
+        Err(error) => Err(error),
     }
-    Some((said.ok()?, place))
 }
 
 #[test]
 fn lines_are_read_as_they_were_written_by_the_same_clocks() {
     for (interpreter, ending, script) in LANGUAGES {
         let (boot, wall) = (boot_time(), wall_time());
-        let Some((said, place)) = run(interpreter, ending, script, 1) else { continue };
+        let Some((said, place)) = run(interpreter, ending, script, 1).unwrap() else { continue };
         assert!(said.status.success(), "{interpreter}: {}", String::from_utf8_lossy(&said.stderr));
         let book = std::fs::read_to_string(place.path().join("book")).unwrap();
         let lines: Vec<Line> = book.lines().map(|line| Line::parse(line).unwrap()).collect();
@@ -84,7 +88,7 @@ fn a_refusal_is_said_on_the_output_and_by_the_exit_status() {
         ("node", "js", "const { refuse, replica } = require('./replica.js')\nreplica(async () => refuse('too late'))"),
     ];
     for (interpreter, ending, script) in scripts {
-        let Some((said, _place)) = run(interpreter, ending, script, 1) else { continue };
+        let Some((said, _place)) = run(interpreter, ending, script, 1).unwrap() else { continue };
         assert_eq!(said.status.code(), Some(3), "{interpreter}");
         assert_eq!(String::from_utf8_lossy(&said.stdout), "cannot: too late\n", "{interpreter}");
     }
@@ -101,7 +105,7 @@ fn a_failure_ends_the_process_with_its_reason_as_the_last_words() {
         ("node", "js", "require('./replica.js').replica(async () => { throw new Error('no way') })"),
     ];
     for (interpreter, ending, script) in scripts {
-        let Some((said, _place)) = run(interpreter, ending, script, 1) else { continue };
+        let Some((said, _place)) = run(interpreter, ending, script, 1).unwrap() else { continue };
         assert_eq!(said.status.code(), Some(1), "{interpreter}");
         assert_eq!(String::from_utf8_lossy(&said.stderr), "Error: no way\n", "{interpreter}");
     }
@@ -116,14 +120,14 @@ fn each_length_has_the_same_expression_as_in_rust() {
         [(60, "0 * * * * *\n"), (120, "0 */2 * * * *\n"), (3600, "0 0 * * * *\n"), (86_400, "0 0 0 * * *\n")];
     for (every, expression) in expressions {
         for (interpreter, ending, script) in [("python3", "py", python), ("node", "js", node)] {
-            let Some((said, _place)) = run(interpreter, ending, script, every) else { continue };
+            let Some((said, _place)) = run(interpreter, ending, script, every).unwrap() else { continue };
             assert_eq!(String::from_utf8_lossy(&said.stdout), expression, "{interpreter}: {every} s");
         }
     }
     for (every, expression) in [(1, "* * * * * *\n"), (10, "*/10 * * * * *\n")] {
-        let Some((said, _place)) = run("python3", "py", python, every) else { continue };
+        let Some((said, _place)) = run("python3", "py", python, every).unwrap() else { continue };
         assert_eq!(String::from_utf8_lossy(&said.stdout), expression, "{every} s");
     }
-    let Some((said, _place)) = run("node", "js", node, 1) else { return };
+    let Some((said, _place)) = run("node", "js", node, 1).unwrap() else { return };
     assert_eq!(said.status.code(), Some(3), "Node's peers know no seconds");
 }

@@ -56,3 +56,14 @@ fn jobs(begun: &[Line]) -> BTreeMap<&str, u32> {
     }
     counts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_job_counts_as_often_as_it_began() {
+        let begun = ["a", "b", "a"].map(|job| Line::parse(&format!("1 7 began {job} 2 -")).unwrap());
+        assert_eq!(jobs(&begun), BTreeMap::from([("a", 2), ("b", 1)]));
+    }
+}

@@ -52,9 +52,8 @@ fn is_same(line: &Line, body: &Line) -> bool {
 }
 
 /// The same occurrence beginning elsewhere after that moment.
-fn elsewhere(at_work: &AtWork, after: Duration) -> Option<Line> {
-    let body = &at_work.body;
-    at_work.fleet.begun().into_iter().find(|line| {
+fn elsewhere(begun: Vec<Line>, body: &Line, after: Duration) -> Option<Line> {
+    begun.into_iter().find(|line| {
         let repeats = if line.scheduled_for.is_some() { is_same(line, body) } else { is_between_instants(line, EVERY) };
         line.at > after && line.pid != body.pid && repeats
     })
@@ -70,7 +69,7 @@ pub(super) fn killed(ground: &Ground, subject: &Subject, spans: Spans) -> Result
     let killed = boot_time();
     let pid = at_work.body.pid;
     at_work.fleet.replica(pid).context("the body is nobody's")?.signal(Signal::KILL);
-    Ok(vec![match until(within, || elsewhere(&at_work, killed)) {
+    Ok(vec![match until(within, || elsewhere(at_work.fleet.begun(), &at_work.body, killed)) {
         Some(line) => Figure::number(row, (line.at - killed).as_secs_f64(), "s"),
         None => Figure::no(row, format!("not within {} s", within.as_secs())),
     }])
@@ -85,7 +84,7 @@ pub(super) fn frozen(ground: &Ground, subject: &Subject) -> Result<Vec<Figure>> 
     let pid = at_work.body.pid;
     let frozen = boot_time();
     at_work.fleet.replica(pid).context("the body is nobody's")?.freeze();
-    let taken = until(FROZEN, || elsewhere(&at_work, frozen));
+    let taken = until(FROZEN, || elsewhere(at_work.fleet.begun(), &at_work.body, frozen));
     sleep((frozen + FROZEN).saturating_sub(boot_time()));
     let woken = boot_time();
     at_work.fleet.replica(pid).context("the body is nobody's")?.thaw();
@@ -101,4 +100,32 @@ pub(super) fn frozen(ground: &Ground, subject: &Subject) -> Result<Vec<Figure>> 
             None => Figure::words(both, format!("more than {} s", STOPS_WITHIN.as_secs())),
         },
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A body of that process, beginning so many seconds after 1970 and after the machine's start.
+    fn line(pid: u32, at: u64, due: &str) -> Line {
+        Line::parse(&format!("{at}000000000 {pid} began job-0 {at}000000000 {due}")).unwrap()
+    }
+
+    const DUE: &str = "60000000000";
+
+    #[test]
+    fn the_same_occurrence_of_another_process_is_the_take_over() {
+        let (body, after) = (line(1, 60, DUE), Duration::from_secs(63));
+        let next = "120000000000";
+        let begun = vec![line(1, 60, DUE), line(2, 61, DUE), line(1, 70, DUE), line(3, 120, next), line(4, 121, DUE)];
+        assert_eq!(elsewhere(begun, &body, after), Some(line(4, 121, DUE)));
+        assert_eq!(elsewhere(vec![line(1, 70, DUE), line(3, 120, next)], &body, after), None);
+    }
+
+    #[test]
+    fn of_a_body_that_is_not_told_its_occurrence_only_a_beginning_between_instants_is() {
+        let (body, after) = (line(1, 60, "-"), Duration::from_secs(63));
+        assert_eq!(elsewhere(vec![line(2, 120, "-"), line(3, 121, "-")], &body, after), None);
+        assert_eq!(elsewhere(vec![line(2, 120, "-"), line(3, 150, "-")], &body, after), Some(line(3, 150, "-")));
+    }
 }

@@ -37,13 +37,7 @@ pub(crate) fn watch(mut fleet: Fleet, spans: Spans) -> Vec<Figure> {
     let first = until(within, || fleet.begun().into_iter().find(|line| line.at > back));
     let (ended, last_words) = (fleet.ended(), fleet.last_words());
     let mut figures = vec![match first {
-        Some(line) => {
-            // What begins at an instant after the restart waited for that instant, not for the database.
-            let next = Duration::from_secs((wall.as_secs() + 1).next_multiple_of(every)) - wall;
-            let since = line.at - back;
-            let late = if since >= next { since - next } else { since };
-            Figure::number(ROW, late.as_secs_f64(), "s")
-        }
+        Some(line) => Figure::number(ROW, late(line.at - back, wall, every).as_secs_f64(), "s"),
         None => Figure::no(ROW, format!("not within {} s", within.as_secs())),
     }];
     if ended > 0 {
@@ -51,4 +45,24 @@ pub(crate) fn watch(mut fleet: Fleet, spans: Spans) -> Vec<Figure> {
         figures.push(Figure::words("database restarted: processes", words));
     }
     figures
+}
+
+/// How long it waited for the database, which was back at that time of the day: what begins at an instant after that waited for the
+/// instant.
+fn late(since: Duration, wall: Duration, every: u64) -> Duration {
+    let next = Duration::from_secs((wall.as_secs() + 1).next_multiple_of(every)) - wall;
+    since.checked_sub(next).unwrap_or(since)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_begins_at_the_next_instant_did_not_wait_for_the_database() {
+        let (s, back) = (Duration::from_secs, Duration::from_secs(6040));
+        assert_eq!(late(s(20), back, 60), s(0));
+        assert_eq!(late(s(23), back, 60), s(3));
+        assert_eq!(late(s(7), back, 60), s(7));
+    }
 }
