@@ -27,8 +27,8 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     if let Some(wanted) = Wanted::of(&told) {
         let place = target.join("peers");
         let installed = installing::known(&root().join(PEERS))?;
-        if wanted.anybody_but(|name| installed.iter().any(|peer| peer.name == name)) {
-            build_peers(&place)?;
+        if let Some(packages) = wanted.packages_but(|name| installed.iter().any(|peer| peer.name == name)) {
+            build_peers(&packages, &place)?;
         }
         let some = installed.into_iter().filter(|peer| wanted.includes(&peer.name));
         installing::install(&some.collect::<Vec<_>>(), &place)?;
@@ -41,10 +41,11 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
 }
 
 /// A peer that does not build is left out of the table, and no reason to measure nobody.
-fn build_peers(place: &Path) -> Result<()> {
+fn build_peers(packages: &[String], place: &Path) -> Result<()> {
     let manifest = format!("{PEERS}/Cargo.toml");
     let mut build = cargo(&["build", "--release", "--keep-going", "--manifest-path", &manifest, "--target-dir"]);
-    if let Err(error) = foreground::run(build.arg(place)) {
+    build.arg(place).args(packages.iter().map(|package| format!("--package={package}")));
+    if let Err(error) = foreground::run(&mut build) {
         anyhow::ensure!(foreground::signal_received() == 0, "{error:#}");
         eprintln!("── not all peers were built: {error:#}");
     }
@@ -75,8 +76,11 @@ impl Wanted {
         self.0.is_empty() || self.0.iter().any(|wanted| wanted == name)
     }
 
-    fn anybody_but(&self, others: impl Fn(&str) -> bool) -> bool {
-        self.0.is_empty() || self.0.iter().any(|wanted| !others(wanted))
+    /// The packages to be built, none meaning all; or nothing to build.
+    fn packages_but(&self, installed: impl Fn(&str) -> bool) -> Option<Vec<String>> {
+        let packages = self.0.iter().filter(|name| !installed(name)).map(|name| format!("bench-peer-{name}"));
+        let packages: Vec<String> = packages.collect();
+        (self.0.is_empty() || !packages.is_empty()).then_some(packages)
     }
 }
 
@@ -113,9 +117,11 @@ mod tests {
         let is_node = |name: &str| name == "pg-boss";
         let only = wanted("--only pg-boss --only=hourhand").unwrap();
         assert!(only.includes("pg-boss") && !only.includes("apalis"));
-        assert!(!only.anybody_but(is_node));
-        assert!(wanted("--only pg-boss --only apalis").unwrap().anybody_but(is_node));
+        assert_eq!(only.packages_but(is_node), None);
+        let both = wanted("--only pg-boss --only apalis").unwrap();
+        assert_eq!(both.packages_but(is_node).unwrap(), ["bench-peer-apalis"]);
         let all = wanted("--spans short").unwrap();
-        assert!(all.includes("pg-boss") && all.includes("apalis") && all.anybody_but(is_node));
+        assert!(all.includes("pg-boss") && all.includes("apalis"));
+        assert_eq!(all.packages_but(is_node).unwrap(), Vec::<String>::new());
     }
 }

@@ -85,12 +85,7 @@ impl Figure {
 
 /// The table as Markdown: a row a figure, a column a subject; a number of a peer's is followed by its ratio to the first column's.
 pub(crate) fn table(shown: &[Shown]) -> String {
-    let mut rows: Vec<&str> = Vec::new();
-    for figure in shown.iter().flat_map(|one| &one.figures) {
-        if !rows.contains(&figure.row.as_str()) {
-            rows.push(&figure.row);
-        }
-    }
+    let rows = rows(shown);
     let heads: Vec<String> = shown.iter().map(head).collect();
     let mut text = format!("| | {} |\n|{}\n", heads.join(" | "), " --- |".repeat(heads.len() + 1));
     for row in rows {
@@ -101,6 +96,22 @@ pub(crate) fn table(shown: &[Shown]) -> String {
         writeln!(text, "| {row} | {} |", cells.join(" | ")).ok();
     }
     text
+}
+
+/// Each row once. One that not everybody has stands after the one after which it was taken.
+fn rows(shown: &[Shown]) -> Vec<&str> {
+    let mut rows: Vec<&str> = Vec::new();
+    for one in shown {
+        let mut place = 0;
+        for figure in &one.figures {
+            let known = rows.iter().position(|row| *row == figure.row);
+            if known.is_none() {
+                rows.insert(place, &figure.row);
+            }
+            place = known.unwrap_or(place) + 1;
+        }
+    }
+    rows
 }
 
 /// Packages of the same name exist in more than one language.
@@ -206,11 +217,16 @@ mod tests {
     }
 
     #[test]
-    fn rows_stand_in_the_order_in_which_they_were_first_taken() {
-        let ours = shown("hourhand", vec![Figure::words("b", "x"), Figure::words("c", "x")]);
-        let peer = shown("peer", vec![Figure::words("c", "y"), Figure::words("a", "y")]);
-        let rows: Vec<String> = table(&[ours, peer]).lines().skip(2).map(|line| line[2..3].to_owned()).collect();
-        assert_eq!(rows, ["b", "c", "a"]);
+    fn a_row_that_not_everybody_has_stands_after_the_one_after_which_it_was_taken() {
+        let words = |rows: &str| rows.chars().map(|row| Figure::words(row.to_string(), "x")).collect::<Vec<_>>();
+        let rows = |all: [&str; 3]| {
+            let all = all.map(|figures| shown("one", words(figures)));
+            super::rows(&all).concat()
+        };
+        assert_eq!(rows(["abc", "abc", "abc"]), "abc");
+        assert_eq!(rows(["ac", "abc", "acd"]), "abcd");
+        assert_eq!(rows(["bc", "a", "cd"]), "abcd");
+        assert_eq!(rows(["", "b", "ab"]), "ab");
     }
 
     #[test]
