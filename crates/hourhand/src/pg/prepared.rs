@@ -35,6 +35,7 @@ async fn every_statement_prepares_against_the_migrated_schema() {
         &statements.start,
         &statements.start_alone,
         &statements.ping,
+        &Statements::of_locks_alone(&schema).ping,
         &statements.end,
         &statements.end_alone,
         &statements.unblock,
@@ -55,7 +56,6 @@ async fn every_statement_prepares_against_the_migrated_schema() {
         sql::UNLOCK,
         sql::UNLOCK_WATCHES,
         sql::OWNED,
-        sql::PING_LOCK,
     ];
     let operator = OperatorStatements::of(&schema);
     let pages = PageStatements::of(&schema);

@@ -1,6 +1,7 @@
 -- Proof that this session lives, is still ours and still owns its locks, and the cancels meant for its runs.
 -- A backend's own locks are of this database. pg_database is not asked for it: a shared table takes room in the server's lock
 -- table, and with that full (53200) every run would be given up.
+-- The last column is left out for those who hold locks and nothing else: they may have no schema.
 -- $1 names and $2 epochs of the runs of this node
 select current_setting('hourhand.session', true) as mark,
   pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as read_only,
