@@ -38,6 +38,10 @@ pub struct Renamed {
     pub handled_until: Timestamp,
     /// A run of it has not ended.
     pub open: bool,
+    /// It is paused there: that nothing runs is nobody's fault.
+    pub paused: bool,
+    /// Where it is continuous, since when it could have been running there: the last instant before which something kept it.
+    pub idle_since: Option<Timestamp>,
 }
 
 /// A job's row and its surroundings at one moment. Old as soon as it is read: a start re-checks all that matters.

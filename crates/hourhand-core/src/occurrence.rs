@@ -141,15 +141,15 @@ pub fn overlapped(job: &Definition, occurrence: Timestamp, now: Timestamp) -> Op
 /// than `bound`; if it waits for its retry, that much older than the retry's instant. A continuous job: not running for longer than
 /// that, though its backoff has passed.
 pub fn overdue(job: &Definition, facts: &Facts, now: Timestamp, bound: SignedDuration) -> bool {
+    if facts.renamed.is_some() {
+        return false;
+    }
     if job.schedule.is_continuous() {
         return continuous::overdue(facts, now, bound);
     }
     let oldest = now.checked_sub(bound + job.delay()).unwrap_or(now);
     let due = job.schedule.previous_at_or_before(oldest).filter(|occurrence| *occurrence > facts.floor());
-    due.is_some_and(|newest| !waits_for_retry(job, facts, newest, oldest))
-        && !facts.running
-        && !facts.paused
-        && facts.renamed.is_none()
+    due.is_some_and(|newest| !waits_for_retry(job, facts, newest, oldest)) && !facts.running && !facts.paused
 }
 
 /// Whether `newest` is not run because its retry's instant, or that of one before it, was not yet reached at `then`.

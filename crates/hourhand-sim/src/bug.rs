@@ -48,6 +48,10 @@ pub enum Bug {
     ConditionIgnored,
     /// Lost runs that nobody takes over are shown to nobody.
     LostNotShown,
+    /// A new name takes over while a run under the old one is under way.
+    TakenOverWhileRunning,
+    /// A start under the old name does not ask whether the job goes on under another.
+    OldNameStarts,
     /// A group's lock is tried after the job's, and whether it was had is not looked at.
     GroupNotAsked,
 }
@@ -57,7 +61,8 @@ impl Bug {
     pub fn breaks(self) -> &'static [&'static str] {
         match self {
             Bug::CheckBeforeLockOnly | Bug::CheckByHistory => &["P1", "P3"],
-            Bug::GroupNotAsked => &["P1"],
+            Bug::GroupNotAsked | Bug::TakenOverWhileRunning => &["P1"],
+            Bug::OldNameStarts => &["P1", "P2", "P11"],
             Bug::UnlockBeforeEnd => &["P4", "P7"],
             Bug::EpochInMemory | Bug::EpochFromRowOnly | Bug::FenceTooWide | Bug::GroupNotFenced => &["P2"],
             Bug::SkipByFinder => &["P3"],
@@ -72,7 +77,7 @@ impl Bug {
     }
 
     /// All of them.
-    pub const ALL: [Bug; 22] = [
+    pub const ALL: [Bug; 24] = [
         Bug::CheckBeforeLockOnly,
         Bug::CheckByHistory,
         Bug::UnlockBeforeEnd,
@@ -95,5 +100,7 @@ impl Bug {
         Bug::FailureCovers,
         Bug::ConditionIgnored,
         Bug::GroupNotFenced,
+        Bug::TakenOverWhileRunning,
+        Bug::OldNameStarts,
     ];
 }

@@ -14,7 +14,7 @@ use hourhand_core::claim::Spans;
 use jiff::Timestamp;
 
 use crate::body::Body;
-use crate::server::Store;
+use crate::server::Server;
 use crate::time::At;
 
 /// A promise that was not kept.
@@ -98,13 +98,13 @@ impl Checks {
     }
 
     /// A failover has lost what was committed after `at`.
-    pub(crate) fn rolled_back(&mut self, at: At, store: &Store) {
+    pub(crate) fn rolled_back(&mut self, at: At, server: &Server) {
         self.successes.retain(|_, when| *when <= at);
         self.uncertain.extend(self.runs.keys());
         // What was taken since may be taken again: by the position that the standby knows.
         self.taken.retain(|_, (_, when)| *when <= at);
         for (job, newest) in self.newest.iter_mut().enumerate() {
-            let row = store.rows.get(&job);
+            let row = server.row_that_goes_on(job);
             let before = std::mem::replace(newest, row.map_or(0, |row| row.epoch));
             self.newest_at[job] = if before == *newest { self.newest_at[job] } else { At::default() };
             self.covered[job] = row.map(|row| row.covered_until);

@@ -6,7 +6,7 @@
 //! hang, block, or take their process with them. After every step the promises are checked against the truth, which the
 //! simulator knows; after a quiet period at the end all must be well again.
 //!
-//! A seed gives the same run every time. [`Bug`] plants one of a dozen known mistakes, to show that the simulator is able to fail.
+//! A seed gives the same run every time. [`Bug`] plants one of two dozen known mistakes, to show that the simulator is able to fail.
 
 mod body;
 mod bug;

@@ -75,6 +75,8 @@ pub(crate) struct JobModel {
     pub(crate) blocking: u64,
     /// The longest body.
     pub(crate) body_max: Duration,
+    /// Another job of the list, of which this is the new name: known to version 1, which knows the other no more.
+    pub(crate) heir_of: Option<usize>,
 }
 
 impl JobModel {
@@ -99,6 +101,7 @@ impl JobModel {
             deaf: 0,
             blocking: 0,
             body_max,
+            heir_of: None,
         }
     }
 
@@ -130,6 +133,21 @@ impl JobModel {
                 }
             }
         }
+    }
+
+    /// In some runs a deploy gives one of the jobs a new name, which stands behind all others.
+    pub(crate) fn rename(jobs: &mut Vec<JobModel>, random: &mut Random) {
+        if !random.chance(250) {
+            return;
+        }
+        let old = random.below(jobs.len() as u64) as usize;
+        let name = JobName::parse(&format!("job-{old}-renamed")).expect("a plain name");
+        let mut heir = JobModel { heir_of: Some(old), ..jobs[old].clone() };
+        for definition in [&mut heir.definition, &mut heir.deployed] {
+            definition.key = Key::of(None, &name);
+            definition.renamed_from = Some(std::mem::replace(&mut definition.name, name.clone()));
+        }
+        jobs.push(heir);
     }
 
     /// The job number `number` of a run.
@@ -164,7 +182,7 @@ impl JobModel {
             }
             body_max = random.millis(500, 200_000);
         }
-        JobModel { definition, deployed, poison, failing, completing, deaf, blocking, body_max }
+        JobModel { definition, deployed, poison, failing, completing, deaf, blocking, body_max, heir_of: None }
     }
 }
 

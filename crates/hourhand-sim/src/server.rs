@@ -13,6 +13,7 @@ mod locks;
 mod look;
 mod lost;
 mod maintain;
+mod renames;
 mod requests;
 mod runs;
 mod session;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hourhand_core::job::Definition;
+use hourhand_core::name::JobName;
 use hourhand_core::outcome::Outcome;
 use hourhand_core::protocol::{Answer, Order, Ordered, Question, TroubleKind};
 use jiff::{SignedDuration, Timestamp};
@@ -217,6 +219,8 @@ pub(crate) struct Server {
     pub(crate) keys: Vec<i64>,
     /// The key of each job's group.
     pub(crate) groups: Vec<Option<i64>>,
+    /// Under which name each job began: its own, or the one that it was renamed from.
+    pub(crate) origins: Vec<usize>,
     by_key: HashMap<i64, usize>,
     /// Each job's definition in each version of the program.
     pub(crate) definitions: Vec<[Arc<Definition>; 2]>,
@@ -235,6 +239,11 @@ impl Server {
     pub(crate) fn new(definitions: Vec<[Arc<Definition>; 2]>, bug: Option<Bug>) -> Server {
         let keys: Vec<i64> = definitions.iter().map(|[first, _]| first.key.0).collect();
         let groups = definitions.iter().map(|[first, _]| first.group.as_ref().map(|group| group.key.0)).collect();
+        let named = |name: &JobName| definitions.iter().position(|[first, _]| first.name == *name);
+        let origin = |(job, [first, _]): (usize, &[Arc<Definition>; 2])| {
+            first.renamed_from.as_ref().and_then(named).unwrap_or(job)
+        };
+        let origins = definitions.iter().enumerate().map(origin).collect();
         let by_key = keys.iter().enumerate().map(|(job, key)| (*key, job)).collect();
         Server {
             up: true,
@@ -248,6 +257,7 @@ impl Server {
             held_up: BTreeMap::new(),
             keys,
             groups,
+            origins,
             by_key,
             definitions,
             out_of_locks: false,
@@ -320,7 +330,7 @@ impl Server {
         }
         match &request.question {
             Question::Migrate => Execution::Done(Answer::Migrated),
-            Question::Register { replace, .. } => self.register(pid, (&jobs, *replace), at),
+            Question::Register { jobs: slots, replace } => self.register(pid, &jobs, (slots, *replace), at),
             Question::StandUp(seen) => self.stand_up(pid, &jobs, seen),
             Question::Look { jobs: slots, lost } => self.look(pid, &jobs, (slots, *lost), at),
             Question::TryLocks(slots) => self.try_locks(pid, &jobs, slots, at),
@@ -328,7 +338,7 @@ impl Server {
             Question::Settle { slot, epoch, died } => self.settle(pid, jobs[slot.0], (*epoch, *died), at),
             Question::SettleLost(epochs) => self.settle_lost(&jobs, epochs, at),
             Question::PassOver { slot, seen, skip } => self.pass_over(pid, jobs[slot.0], (*seen, skip.newest), at),
-            Question::TakeOver(heirs) => Execution::Done(Answer::TookOver(vec![true; heirs.len()])),
+            Question::TakeOver(heirs) => self.take_over(pid, &jobs, heirs, at),
             Question::Late(late) => Execution::Done(Answer::Late(vec![false; late.len()])),
             Question::Known(slots) => self.known(&jobs, slots, at),
             Question::Prune => Execution::Done(Answer::Pruned(0)),

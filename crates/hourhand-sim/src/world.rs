@@ -233,9 +233,12 @@ impl World {
         }
         if plan.fleet.is_none() {
             JobModel::more_policies(&mut jobs, &mut Random::new(!plan.seed));
+            JobModel::rename(&mut jobs, &mut Random::new(plan.seed.swap_bytes()));
         }
         let versions = |job: &JobModel| [job.in_version(0).clone().into(), job.in_version(1).clone().into()];
-        let server = Server::new(jobs.iter().map(versions).collect(), plan.bug);
+        let mut server = Server::new(jobs.iter().map(versions).collect(), plan.bug);
+        // What is renamed is there already.
+        jobs.iter().filter_map(|job| job.heir_of).for_each(|job| server.register_first(job, At::default()));
         let all: Arc<[usize]> = (0..plan.jobs).collect();
         let known =
             |machine| if plan.fleet.is_some() { all.clone() } else { known_jobs(machine, plan.jobs, &mut random) };

@@ -81,6 +81,11 @@ pub(super) struct Inheritance {
 }
 
 impl Inheritance {
+    /// What a definition says.
+    pub(super) fn by(definition: &Definition) -> Option<Box<Inheritance>> {
+        definition.renamed_from.as_ref().map(|from| Box::new(Inheritance::of(from.to_string())))
+    }
+
     pub(super) fn of(from: String) -> Inheritance {
         Inheritance { from, retry_at: Mono::default() }
     }
@@ -234,7 +239,7 @@ pub(super) struct Contention {
 impl Job {
     pub(super) fn new(definition: Arc<Definition>) -> Job {
         Job {
-            heir_of: definition.renamed_from.as_ref().map(|from| Box::new(Inheritance::of(from.to_string()))),
+            heir_of: Inheritance::by(&definition),
             definition,
             life: Life::Due,
             holds: Holds::default(),

@@ -18,7 +18,7 @@ use crate::request::Taken;
 use crate::time::Mono;
 
 /// A lock held by nobody's run is looked at again for this long: a start or an end may be under way.
-const RECHECK_FOR: Duration = Duration::from_secs(1);
+pub(super) const RECHECK_FOR: Duration = Duration::from_secs(1);
 /// Who waits for a lock without watching it looks again after half of this to the whole.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(40);
 /// Between two such looks.
@@ -110,7 +110,7 @@ impl Node {
             match facts {
                 Some(facts) => self.look_at_one(now, slot, &facts),
                 // Somebody removed the row (or the schema was made anew): it is ours to register.
-                None if self.stays(slot) => drop(self.unregistered.insert(slot)),
+                None if self.stays(slot) => self.register_anew(slot),
                 None => self.rest_until(slot, None),
             }
         }

@@ -7,19 +7,20 @@
 //! As with definitions, standing down ends by itself, or a deploy that is rolled back would leave the job to nobody: when an
 //! occurrence by the old node's own schedule has long been due and is not handled under the new name either, the old node takes
 //! the state back, by the same statement the other way round, and the nodes of the new name stand down in their turn. A process
-//! that starts with the new name takes it over again.
+//! that starts with the new name takes it over again. What is paused under the new name waits there: only the pause of the name
+//! under which the job goes on counts.
 
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::life::Inheritance;
-use super::looked::LOOK_AGAIN;
+use super::looked::{LOOK_AGAIN, RECHECK_FOR};
 use super::{Node, Now};
 use crate::backoff::spread;
 use crate::facts::{Facts, Renamed};
 use crate::occurrence::next_start;
-use crate::protocol::{Notice, Question, Slot};
+use crate::protocol::{Notice, Question, Slot, TriggerAnswer};
 use crate::time::Mono;
 
 impl Node {
@@ -57,8 +58,17 @@ impl Node {
             }
             let retry_at = now.mono + spread(Duration::from_secs(2), self.draw());
             self.job_mut(slot).heir_of = Some(Box::new(Inheritance { from, retry_at }));
+            self.answer_heirs_tickets(now.mono, slot);
         }
         self.answer_added();
+    }
+
+    /// Whoever asked for a run is not kept waiting for the one under the other name: of a continuous job it may last for weeks.
+    fn answer_heirs_tickets(&mut self, now: Mono, slot: Slot) {
+        let oldest = self.job(slot).tickets.iter().map(|(_, since)| *since).min();
+        if oldest.is_some_and(|since| now - since >= RECHECK_FOR) {
+            self.answer_tickets(slot, &TriggerAnswer::AlreadyRunning { node: None, since: None, epoch: None });
+        }
     }
 
     /// A job that went on under another name, and that nobody runs there: it is taken back.
@@ -66,7 +76,7 @@ impl Node {
         let Some((renamed, server)) = facts.renamed.as_ref().zip(self.clock.estimate(now)) else { return false };
         let overdue = self.renamed_late_at(slot, renamed).is_some_and(|late| late <= server);
         let young = now.mono < self.began + self.settings.start_delay;
-        if !overdue || renamed.open || facts.paused || young || self.shutting_down() || !self.stays(slot) {
+        if !overdue || renamed.open || renamed.paused || young || self.shutting_down() || !self.stays(slot) {
             return false;
         }
         self.job_mut(slot).heir_of = Some(Box::new(Inheritance::of(renamed.to.clone())));
@@ -75,10 +85,22 @@ impl Node {
         true
     }
 
-    /// When the first occurrence that is not handled under the other name has waited too long for it.
+    /// The row is gone (a failover lost it, or the schema was made anew): where the job is to be found is asked for again, as at the
+    /// start of the process. Registered as a new job it would run beside the one under the other name.
+    pub(super) fn register_anew(&mut self, slot: Slot) {
+        let mut job = self.job_mut(slot);
+        job.heir_of = Inheritance::by(&job.definition);
+        drop(job);
+        self.unregistered.insert(slot);
+    }
+
+    /// When the first occurrence that is not handled under the other name has waited too long for it; of a continuous job, when it
+    /// has been without a run too long.
     fn renamed_late_at(&self, slot: Slot, renamed: &Renamed) -> Option<Timestamp> {
         let bound = SignedDuration::try_from(2 * self.settings.ttl + self.settings.start_delay).ok()?;
-        let due = next_start(&self.job(slot).definition, renamed.handled_until)?;
+        let job = self.job(slot);
+        let due =
+            if job.is_continuous() { renamed.idle_since } else { next_start(&job.definition, renamed.handled_until) }?;
         due.checked_add(bound.max(SignedDuration::from_secs(60))).ok()
     }
 

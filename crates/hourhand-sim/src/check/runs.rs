@@ -9,22 +9,27 @@ use crate::time::At;
 
 impl Checks {
     /// What happened on the server: kept as truth, and held against what was true before.
+    ///
+    /// Runs under a job's old name and under its new one are runs of one job, which is kept under the first.
     pub(crate) fn hear(&mut self, note: &Note, server: &Server, at: At) {
+        let origin = |job: &usize| server.origins[*job];
         match note {
-            Note::Started { .. } => self.started(note, at),
+            Note::Started { job, .. } => self.started(origin(job), note, at),
             Note::Ended { job, epoch, outcome, completed, due_from } => {
-                self.due_from[*job] = due_from.or(self.due_from[*job]);
+                let job = origin(job);
+                self.due_from[job] = due_from.or(self.due_from[job]);
                 if due_from.is_some() {
-                    self.deaths[*job] = 0;
+                    self.deaths[job] = 0;
                 }
-                self.ended(*job, *epoch, *outcome == Outcome::Succeeded && !completed, at);
+                self.ended(job, *epoch, *outcome == Outcome::Succeeded && !completed, at);
             }
             Note::Settled { job, died, gave_up, scheduled, due_from } => {
-                self.due_from[*job] = due_from.or(self.due_from[*job]);
+                let job = origin(job);
+                self.due_from[job] = due_from.or(self.due_from[job]);
                 if *scheduled {
-                    self.deaths[*job] = if *died { self.deaths[*job] + 1 } else { 0 };
+                    self.deaths[job] = if *died { self.deaths[job] + 1 } else { 0 };
                 }
-                let deaths = self.deaths[*job];
+                let deaths = self.deaths[job];
                 self.require(deaths < 3 || *gave_up || !scheduled, at, || {
                     format!("P8: {deaths} processes died in a row under job {job}, and its occurrence is not given up")
                 });
@@ -34,16 +39,18 @@ impl Checks {
             }
             Note::Unlocked { lock, .. } => self.freed(*lock, server, at),
             Note::SessionGone { locks, .. } => locks.iter().for_each(|lock| self.freed(*lock, server, at)),
-            Note::Committed { tx, row_epoch } => self.committed(tx, *row_epoch, &server.groups, at),
-            Note::WindowOpened { job, from, until, began } => self.window_opened(*job, (*from, *until), *began, at),
-            Note::Covered { job, from, until, before } => self.has_covered(*job, (*from, *until), *before),
+            Note::Committed { tx, row_epoch } => self.committed(tx, *row_epoch, server, at),
+            Note::WindowOpened { job, from, until, began } => {
+                self.window_opened(origin(job), (*from, *until), *began, at)
+            }
+            Note::Covered { job, from, until, before } => self.has_covered(origin(job), (*from, *until), *before),
             Note::Taken { id, again } => self.request_taken(*id, *again, at),
             Note::NotifyFree { .. } | Note::NotifyStart { .. } | Note::NotifyLook { .. } => {}
         }
     }
 
-    fn started(&mut self, note: &Note, at: At) {
-        let Note::Started { job, epoch, before, occurrence, repeated, handled, foreign, continuous, .. } = *note else {
+    fn started(&mut self, job: usize, note: &Note, at: At) {
+        let Note::Started { epoch, before, occurrence, repeated, handled, foreign, continuous, .. } = *note else {
             return;
         };
         if continuous {
@@ -55,6 +62,7 @@ impl Checks {
         }
         let fresh = epoch > before && !self.runs.contains_key(&(job, epoch));
         self.require(fresh, at, || format!("P2: epoch {epoch} of job {job} is not a new one ({before})"));
+        let repeated = repeated || occurrence.is_some_and(|occurrence| self.successes.contains_key(&(job, occurrence)));
         self.require(!repeated && !handled, at, || {
             format!("P1: run {epoch} of job {job} repeats {occurrence:?}, which is handled")
         });
@@ -83,13 +91,14 @@ impl Checks {
     }
 
     /// A fenced write has become visible.
-    fn committed(&mut self, tx: &Tx, row_epoch: i64, groups: &[Option<i64>], at: At) {
-        let newest = self.newest[tx.job];
+    fn committed(&mut self, tx: &Tx, row_epoch: i64, server: &Server, at: At) {
+        let (job, groups) = (server.origins[tx.job], &server.groups);
+        let newest = self.newest[job];
         self.require(row_epoch == tx.epoch && newest == tx.epoch, at, || {
             format!("P2: run {} of job {} wrote, and the current one is {newest} (row: {row_epoch})", tx.epoch, tx.job)
         });
-        let own = self.newest_at[tx.job];
-        let kin = |other: &usize| groups[tx.job].is_some() && groups[*other] == groups[tx.job] && *other != tx.job;
+        let own = self.newest_at[job];
+        let kin = |other: &usize| groups[job].is_some() && groups[*other] == groups[job] && *other != job;
         let later = (0..groups.len()).filter(kin).find(|other| self.newest_at[*other] > own);
         self.require(later.is_none() || own == At::default(), at, || {
             format!("P2: run {} of job {} wrote after job {later:?} of its group had begun", tx.epoch, tx.job)

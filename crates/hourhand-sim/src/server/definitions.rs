@@ -1,4 +1,8 @@
 //! Definitions: `register.sql` and `stand_up.sql`.
+//!
+//! Two versions of the program live side by side, as in a rolling deploy, and are replaced by each other at random. The last one that
+//! registered decides; a node with another definition stands down, and stands up when nobody has run the job for too long.
+//! A definition is its version's number here: its fingerprint.
 
 use std::sync::Arc;
 
@@ -48,11 +52,17 @@ impl Server {
         start.occurrence.is_some_and(|occurrence| schedule.previous_at_or_before(occurrence) != Some(occurrence))
     }
 
-    pub(super) fn register(&mut self, pid: i32, (jobs, replace): (&[usize], bool), at: At) -> Execution {
+    pub(super) fn register(
+        &mut self,
+        pid: i32,
+        jobs: &[usize],
+        (slots, replace): (&[Slot], bool),
+        at: At,
+    ) -> Execution {
         let now = self.now(at);
-        for job in jobs {
-            let Some(own) = self.own_definition(pid, *job) else { continue };
-            let row = self.store.rows.entry(*job).or_insert_with(|| Row::registered(now, own));
+        for job in slots.iter().map(|slot| jobs[slot.0]) {
+            let Some(own) = self.own_definition(pid, job) else { continue };
+            let row = self.store.rows.entry(job).or_insert_with(|| Row::registered(now, own));
             if replace && row.version != own {
                 (row.version, row.counts_from) = (own, now);
             }

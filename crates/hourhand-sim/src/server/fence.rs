@@ -1,4 +1,8 @@
 //! Transactions of bodies, which hold a job's row from `fence` or `complete` until they end.
+//!
+//! That is the whole fence: the row is locked and the epoch compared, in the body's own transaction. While it is open no start of the job
+//! gets the row, so the run that writes is the current one until its write is visible, whatever became of its lock. A body that
+//! keeps such a transaction open and falls silent blocks its successors, which is why whoever waits for the row may end it.
 
 use std::time::Duration;
 

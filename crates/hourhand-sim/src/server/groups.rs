@@ -1,4 +1,11 @@
 //! Jobs that have a group: `try_grouped.sql`, and what the other statements know of groups.
+//!
+//! A group is one more lock. A session takes it before the job's, and has both or neither: with the group's alone it would keep out
+//! everybody and run nothing. Whose turn it is follows from watches, which say who waits, and from the rows, which say who ran last:
+//! without turns a job that is due often would starve the others.
+//!
+//! The lock stops overlap, not a late write of a run that died: so whoever gets the group first ends the lost runs of all its
+//! jobs, which closes their fences ([`Bug::GroupNotFenced`]).
 
 use std::time::Duration;
 

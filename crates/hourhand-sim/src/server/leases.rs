@@ -1,5 +1,12 @@
 //! Leases: `take_leases.sql`, `renew_leases.sql`, `release_leases.sql`, `reconcile_leases.sql`. A lease is a row, and outlives the
 //! session that took it; it runs out by the server's clock.
+//!
+//! So it differs from a lock in all that this simulator cares for. Nobody learns that its holder died: it is waited out. A step of
+//! the server's clock ends it early, and then two bodies may overlap until the holder's next renewal; that is in the contract, and
+//! the checks excuse it for as long. And a failover carries it over, where locks are gone with their sessions.
+//!
+//! In some runs half of the processes take leases and the others locks, as in the middle of a deploy that changes from one to the other: taking a
+//! lease asks that nobody holds the key, and a start of either kind asks for both again ([`Server::may_run`]).
 
 use std::time::Duration;
 

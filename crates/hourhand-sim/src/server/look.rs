@@ -1,4 +1,7 @@
 //! Looking: `look.sql` and `ping.sql`.
+//!
+//! *Running* is never read from a column: it is the lock, held by the session that the row names, with no end recorded for that epoch.
+//! A lock that is held otherwise is somebody on his way, to a start or to letting go, and is asked about again.
 
 use hourhand_core::facts::{Facts, Holder};
 use hourhand_core::protocol::{Answer, Proof, Slot};
@@ -36,7 +39,7 @@ impl Server {
             ended_epoch: row.ended_epoch,
             handled_until: row.handled_until,
             counts_from: Some(row.counts_from),
-            renamed: None,
+            renamed: self.renamed(row).map(Box::new),
             other: self.other(job, row, pid).map(Box::new),
             open_for: row.open_for,
             attempts: row.attempts,

@@ -28,7 +28,13 @@ impl Server {
             }
             if let Some((deaths, gave_up)) = self.settle_row(job, true, self.now(at)) {
                 let slot = jobs.iter().position(|known| *known == job).map(Slot);
-                settled.push(SettledRun { slot, job: format!("job-{job}"), epoch, deaths, gave_up });
+                settled.push(SettledRun {
+                    slot,
+                    job: self.definitions[job][0].name.to_string(),
+                    epoch,
+                    deaths,
+                    gave_up,
+                });
             }
         }
         Execution::Done(Answer::SettledLost(settled))

@@ -1,4 +1,12 @@
 //! Who is in the way: `maintain.sql` and `unblock.sql`.
+//!
+//! A session is judged by the last instant at which it *began* a statement, not by what it answered or by its state: a frozen process
+//! has a kernel that goes on acknowledging, and a session in the middle of a long statement has begun it. The bound, 5/4 of the ttl
+//! that its own name tells, lies beyond the instant at which an honest holder that was cut off has given up by itself (3/5 ttl) and
+//! stopped its bodies, so whoever is evicted either has no body left or is frozen and will find its lock gone when it is thawed.
+//! The checks hold that against the truth: nobody may be evicted who was neither frozen nor behind a bad line.
+//!
+//! The model's sessions may all see each other; what happens where a role may not is tried on real servers.
 
 use std::time::Duration;
 
@@ -34,6 +42,7 @@ impl Server {
             _ => backend.ttl * 5 / 4,
         };
         let application = Some(backend.application.to_string());
+        // A stranger may hold the key on purpose: it is reported, never ended.
         let evicted = ours && silent > patience;
         Some(Obstacle { pid, application, client: None, silent: Some(silent), ours, watch, evicted, forbidden: false })
     }

@@ -1,4 +1,16 @@
 //! The three statements that write a job's row: `settle.sql`, `start.sql`, `end.sql`.
+//!
+//! All three take the row `for no key update`, and a body's fence has taken it before in a transaction that is open. What they do then
+//! is the heart of the protocol, so it is the same here:
+//!
+//! - `start` passes over a locked row (`skip locked`), so that one job's open transaction does not hold up the others of the same
+//!   visit; tried again alone, it waits in line, within `lock_timeout`.
+//! - After waiting, PostgreSQL reads the row again but keeps the statement's snapshot for everything else. So all that decides stands
+//!   in columns of the row ([`Server::may_start`]); what was seen elsewhere comes from the [`Snapshot`] taken when the statement began,
+//!   which is how [`Bug::CheckByHistory`] repeats an occurrence, here as on a real server.
+//! - `end` is conditional on the epoch and on there being no end yet; a run whose body has committed `complete` has its end already,
+//!   and the node's own then only adds to it.
+//! - `settle` writes the end of a run that nobody reported, and nothing else: what is to be started is decided by a look of its own.
 
 use hourhand_core::outcome::{Outcome, Trigger};
 use hourhand_core::protocol::{Answer, End, EndAnswer, EndForm, Start, StartAnswer, Started};
@@ -167,7 +179,7 @@ impl Server {
         StartAnswer::Started(run)
     }
 
-    /// The WHERE of the statement.
+    /// The WHERE of the statement: the node's look is some round trips old, and everything may have changed since.
     fn may_start(&self, job: usize, row: &Row, start: &Start, (seen, now): (&Snapshot, Timestamp)) -> bool {
         match self.bug {
             Some(Bug::CheckBeforeLockOnly) => return !row.paused,
@@ -183,13 +195,18 @@ impl Server {
             }
             _ => {}
         }
+        // Two kinds of exclusion at once could both have come this far: whoever starts second finds an epoch that its own snapshot,
+        // or the node's look, does not have.
         let unchanged = seen.epochs.get(&job) == Some(&row.epoch) && row.epoch == start.seen;
+        // A retry's instant is that of its own occurrence; a newer one waits for it only after deaths, or a job that is due often
+        // would go on killing its processes.
         let due = start.occurrence.is_none_or(|occurrence| {
             let waited = row.not_before.is_none_or(|until| until <= now)
                 || (row.open_for != Some(occurrence) && (row.deaths == 0 || row.continuous()));
             row.handled_until < occurrence && row.resumed_at.is_none_or(|resumed| resumed < occurrence) && waited
         });
-        unchanged && row.epoch == row.ended_epoch && due && !row.paused
+        let here = row.renamed_to.is_none() || self.bug == Some(Bug::OldNameStarts);
+        unchanged && row.epoch == row.ended_epoch && due && !row.paused && here
     }
 
     fn next_epoch(&mut self, pid: i32, job: usize, now: Timestamp) -> i64 {
@@ -198,6 +215,7 @@ impl Server {
         let epoch = match self.bug {
             Some(Bug::EpochInMemory) => self.remembered.get(&(process, job)).copied().unwrap_or(row) + 1,
             Some(Bug::EpochFromRowOnly) => row + 1,
+            // The clock outlives what a failover loses: an epoch that was given and lost is not given again.
             _ => (row + 1).max(now.as_microsecond()),
         };
         self.remembered.insert((process, job), epoch);
@@ -269,6 +287,7 @@ impl Server {
             row.not_before = Some(now);
         }
         let outcome = after.last_outcome.clone().unwrap_or_default();
+        // Refused twice (history full, or not to be written), the row alone is tried: what decides is in it.
         if end.form != EndForm::RowAlone {
             self.store.write_end(job, &before, end.epoch, verdict.outcome.as_str());
         }

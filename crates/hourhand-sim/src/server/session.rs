@@ -1,4 +1,8 @@
 //! Taking and letting go: `try_locks.sql`, `try_watches.sql`, `unlock.sql`, `unlock_watches.sql`, `owned.sql`.
+//!
+//! An advisory lock is no part of a transaction: what a statement has taken before it failed stays taken, and so does what it took
+//! although its answer never arrived. That is the doubt that a node has to clear up, by asking what it holds and giving back what no run of
+//! its owns. Locks count: one taken twice has to be let go twice, so no lock may ever be taken twice (looked at once a second).
 
 use hourhand_core::protocol::{Answer, Question, Slot, TroubleKind};
 

@@ -38,6 +38,8 @@ pub(crate) struct Row {
     /// From the pause's row.
     pub(crate) paused: bool,
     pub(crate) resumed_at: Option<Timestamp>,
+    /// It goes on under this name.
+    pub(crate) renamed_to: Option<usize>,
     /// From the cancel's row.
     pub(crate) cancel: Option<i64>,
 }
@@ -70,6 +72,7 @@ impl Row {
             known_at: None,
             paused: false,
             resumed_at: None,
+            renamed_to: None,
             cancel: None,
         }
     }

@@ -1,4 +1,11 @@
 //! A question's way: asked, arrived, executed, answered; or lost on the way.
+//!
+//! Between any two of these everything else may happen, and that is where schedulers go wrong: the statement is carried out and its
+//! session ends before the answer is sent, or the answer comes after the client has given it up (ttl/5, while the server's own bound is
+//! shorter, so that a statement given up here does not go on there). A late answer is dropped, not undone: what the node believes
+//! and what the server has done differ from then on, until it looks.
+//!
+//! A session carries out one statement after another. One that waits for a row holds up those behind it, pings too.
 
 use std::time::Duration;
 

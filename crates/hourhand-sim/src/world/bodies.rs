@@ -1,4 +1,13 @@
 //! Bodies, step by step.
+//!
+//! What a body is like is drawn when it begins ([`Nature`]): how long it works, whether it writes, and in how many ways it misbehaves.
+//! A write goes over a connection of the body's own, which knows nothing of the node's session: begin, `fence` or `complete` (which
+//! may wait for the row), COMMIT, each travelling like everything else. So a write can be under way while the lock is lost, and only
+//! the fence stands between it and a successor's; that is what P2 is held against.
+//!
+//! A body that is told to stop ends soon, unless it is deaf (then it is aborted, and that ends it) or blocks (then not even that does,
+//! until it is done with what it does: a blocking call in a library). A blocking body may outlive its lock; the promise
+//! for it is the fence alone, so the checks of P7 leave it out, and those of P2 do not.
 
 use std::time::Duration;
 

@@ -1,4 +1,11 @@
 //! What goes wrong: drawn from the seed, until quiet comes.
+//!
+//! Each fault is one that has stopped a scheduler somewhere: a lock left in a pool, a process suspended with its laptop, a standby
+//! promoted without the last commits, a transaction left open by hand. They overlap, and some strike at the worst instant: right after a
+//! statement that matters was carried out, so that nobody learns of it. How often they come is drawn for the whole run, for what
+//! only happens after a minute of peace never happens under constant fire.
+//!
+//! People's requests are among them (triggers, pauses, cancels, backfills): they are no faults, but come as unforeseen.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -327,12 +334,13 @@ impl World {
             return;
         }
         self.stop_server(10_000);
+        // Asynchronous replication: what was committed last is lost, whoever was told of it.
         let lag = self.random.millis(0, 3_000);
         let since = At(self.now.0.saturating_sub(lag.as_micros() as u64));
         let stood = self.faults.standby.iter().rev().find(|(at, _)| *at <= since).cloned();
         if let Some((at, store)) = stood {
             self.server.store = store;
-            self.checks.rolled_back(at, &self.server.store);
+            self.checks.rolled_back(at, &self.server);
         }
         self.step_server(500);
     }
@@ -357,7 +365,8 @@ impl World {
     fn pause(&mut self) {
         let job = self.random.below(self.jobs.len() as u64) as usize;
         let now = self.server.now(self.now);
-        if let Some(row) = self.server.store.rows.get_mut(&job) {
+        // People see under which name it goes on.
+        if let Some(row) = self.server.store.rows.get_mut(&job).filter(|row| row.renamed_to.is_none()) {
             if row.paused {
                 row.resumed_at = Some(now);
             }
@@ -427,7 +436,7 @@ impl World {
         self.quiet = true;
         self.server.out_of_locks = false;
         let now = self.server.now(self.now);
-        for row in self.server.store.rows.values_mut().filter(|row| row.paused) {
+        for row in self.server.store.rows.values_mut().filter(|row| row.paused && row.renamed_to.is_none()) {
             row.paused = false;
             row.resumed_at = Some(now);
         }

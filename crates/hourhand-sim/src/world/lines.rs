@@ -1,4 +1,13 @@
 //! Lines between processes and the server: opening, closing, silence.
+//!
+//! A line is one TCP connection: bytes keep their order, so what is sent later never arrives earlier, and what a cut holds back
+//! arrives when it is mended, unless one of the ends has given the session up by then. A cut tells nobody anything. The client
+//! learns of it by its own bounds; the server, because it hears nothing for `tcp_user_timeout`, the ttl, after what it heard last, or
+//! after the keepalive that it sent then: so its locks come free after one to 6/5 ttl, drawn anew for each session. The holder has
+//! given up before, at 3/5 ttl; that the two never cross is what most of these seeds are about.
+//!
+//! Connecting is no statement: it may end in a refusal (no room, no server), take as long as the client waits, or succeed after
+//! the client has given it up; then the socket is closed, and the server learns of it as of any close.
 
 use std::time::Duration;
 

@@ -1,4 +1,9 @@
 //! What only time can show: nobody waits for ever, nothing is left behind, nothing is held at rest.
+//!
+//! Promises of liveness can't be judged while faults go on: with the server down nothing runs, and rightly. So a run ends with a quiet
+//! period, in which no fault begins, bodies are well-behaved and all is to come right within the bounds below. They are of the model's
+//! own small world (ttl of 5 to 15 s, jobs due every 20 s to 2 min) and leave room for what legitimately comes first: a
+//! start delay of 10 s, a frozen holder's 5/4 ttl, a retry, the look of those who do not watch after half a minute.
 
 use std::time::Duration;
 
@@ -88,8 +93,11 @@ impl World {
         let endless = |job: usize| {
             self.server.store.rows.get(&job).is_some_and(|row| row.continuous() && row.epoch > row.ended_epoch)
         };
+        // Requests under an old name are not carried along.
+        let renamed = |job: usize| self.server.store.rows.get(&job).is_some_and(|row| row.renamed_to.is_some());
         let waits = self.server.store.requests.iter().find(|asked| {
             !endless(asked.job)
+                && !renamed(asked.job)
                 && !self.orphaned(asked.job)
                 && asked.open
                 && asked.wanted == Wanted::Run
@@ -128,6 +136,10 @@ impl World {
     pub(crate) fn check_the_end(&mut self) {
         let now = self.server.now(self.now);
         for job in 0..self.jobs.len() {
+            if self.jobs[job].heir_of.is_some() && !self.server.store.rows.contains_key(&job) {
+                // Nobody has brought the new name.
+                continue;
+            }
             let bound = SignedDuration::try_from(BOUND).unwrap_or(SignedDuration::MAX);
             let facts = self.server.facts(job, 0, self.now);
             let definition = self.server.registered(job);

@@ -1,5 +1,13 @@
 //! Nodes: told what happens, and their actions carried out, as the library's loop does.
+//!
+//! This stands in for `drive`, the library's only loop, and obeys the same contract: one event at a time, its actions in order, one
+//! question under way, and a timer that is set anew after each step (an older one that still fires is told from it by its number). It
+//! decides nothing, so a bug that is found here is one of the core, or of the contract.
+//!
+//! Every answer to a person is held against the truth as it is given: who is told *started* has a body, who is told *already running*
+//! finds somebody at it, or there was one since he asked.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hourhand_core::job::Definition;
@@ -23,11 +31,11 @@ impl World {
             let leases = self.random.chance(self.leasing);
             Process::settings(self.ttl, leases, &mut self.random)
         };
-        let jobs = self.knows[machine].clone();
         if !self.quiet && self.plan.fleet.is_none() && self.random.chance(60) {
             self.versions[machine] = 1 - self.versions[machine];
         }
         let version = self.versions[machine];
+        let jobs = self.known_to(machine, version);
         let definitions: Vec<Definition> = jobs.iter().map(|job| self.jobs[*job].in_version(version).clone()).collect();
         // Continuous bodies must leave a place, as at a real start.
         let continuous = definitions.iter().filter(|job| job.schedule.is_continuous()).count();
@@ -40,6 +48,12 @@ impl World {
         self.machines[machine] = self.processes.len();
         self.processes.push(process);
         self.feed(self.processes.len() - 1, Event::Woke);
+    }
+
+    /// The jobs of a machine under the names that a version has for them.
+    fn known_to(&self, machine: usize, version: usize) -> Arc<[usize]> {
+        let heir = |job: usize| self.jobs.iter().position(|heir| version == 1 && heir.heir_of == Some(job));
+        self.knows[machine].iter().map(|job| heir(*job).unwrap_or(*job)).collect()
     }
 
     pub(super) fn woke(&mut self, process: usize, wakes: u64) {
@@ -119,23 +133,27 @@ impl World {
             }
             TriggerAnswer::AlreadyRunning { .. } => {
                 // A body whose lock is lost is at work until it has stopped, and keeps its group from its process.
-                let groups = &self.server.groups;
-                let kin = |other: usize| other == job || (groups[job].is_some() && groups[other] == groups[job]);
+                let (groups, origins) = (&self.server.groups, &self.server.origins);
+                let same = |other: usize| origins[other] == origins[job];
+                let kin = |other: usize| same(other) || (groups[job].is_some() && groups[other] == groups[job]);
                 let stuck = self.bodies.values().any(|body| body.process == process && kin(body.job));
                 let lock_of = |key: i64| self.server.locks.holder(Lock::of(key)).is_some();
                 // It may be the turn of another of its group, which is waited for.
                 let group = self.server.groups[job].filter(|_| self.others_wait(job));
-                let held =
-                    lock_of(self.server.keys[job]) || group.is_some() || self.server.groups[job].is_some_and(lock_of);
-                let until = self.server.store.leases.get(&job).and_then(|lease| lease.expires_at);
+                let held = (0..groups.len()).any(|other| same(other) && lock_of(self.server.keys[other]))
+                    || group.is_some()
+                    || self.server.groups[job].is_some_and(lock_of);
                 // Its clock may have been stepped meanwhile.
-                let leased =
-                    until.is_some_and(|until| until + jiff::SignedDuration::from_secs(5) > self.server.now(asked));
+                let since = self.server.now(asked) - jiff::SignedDuration::from_secs(5);
+                let leases = (0..groups.len()).filter(|other| same(*other));
+                let mut leases = leases.filter_map(|other| self.server.store.leases.get(&other)?.expires_at);
+                let leased = leases.any(|until| until > since);
                 // Cut off, it believes in its locks for as long as it may, while the server has ended its session.
                 let believes = self.processes[process].node.locks_held() > 0 && self.was_disturbed(process);
                 // A lost run of another of its group is just being committed.
                 let commits = (0..groups.len()).any(|other| kin(other) && self.server.is_lost(other, self.now));
-                let seen = held || leased || stuck || believes || commits || self.checks.lock_was_freed(job, asked);
+                let freed = (0..groups.len()).any(|other| same(other) && self.checks.lock_was_freed(other, asked));
+                let seen = held || leased || stuck || believes || commits || freed;
                 self.checks
                     .require(seen, self.now, || format!("P10: job {job} is said to run, and nobody held its lock"));
                 self.report.refused += 1;

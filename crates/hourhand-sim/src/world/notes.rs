@@ -1,4 +1,10 @@
 //! What happened on the server, held against the bodies that are really under way, and passed on to those who listen.
+//!
+//! The hard part is what a lost lock excuses. A body may outlive its lock, for a while: until its node learns of it, and then for the
+//! time it has to stop. How long that is depends on why the lock went, which only the simulator knows: an honest client closes
+//! its session after its bodies, so none may be left; a session that was ended from outside is noticed at once on a clean line, and
+//! else by the end of trust; a frozen process notices nothing, but its bodies are frozen with it. So each body whose lock is gone
+//! gets an instant by which it must have ended ([`Body::must_end_by`]), and no body may begin beside one that has none.
 
 use std::time::Duration;
 
@@ -71,7 +77,7 @@ impl World {
         // What was decided by a clock that was set back since is started all the same.
         let [stepped, told] =
             [self.faults.stepped_at, self.checks.by_hand[job]].map(|at| at.is_some_and(|at| self.now - at < self.ttl));
-        let until = self.checks.due_from[job].filter(|_| !asked && !stepped && !told);
+        let until = self.checks.due_from[self.server.origins[job]].filter(|_| !asked && !stepped && !told);
         let now = self.server.now(self.now);
         self.checks.require(until.is_none_or(|until| until <= now), self.now, || {
             format!("P8: continuous job {job} starts at {now}, and its backoff lasts until {until:?}")
@@ -83,7 +89,7 @@ impl World {
         let Some(job) = self.server.job_of(lock.key).filter(|_| lock.form == Form::Bigint) else { return };
         if let Some(epoch) = open_run {
             let began = self.checks.bodies_began.contains(&(job, epoch));
-            let began = began && !self.checks.uncertain.contains(&(job, epoch));
+            let began = began && !self.checks.uncertain.contains(&(self.server.origins[job], epoch));
             let said = self.processes.iter().any(|process| process.unrecorded.contains(&(job, epoch)));
             self.checks.require(!began || said, now, || {
                 format!("P4: the lock of job {job} is let go, and the end of run {epoch} is neither recorded nor said to be missing")
@@ -175,7 +181,8 @@ impl World {
         let group = |job: usize| self.server.groups[job];
         let grouped =
             |body: &Body| body.job != new.job && group(new.job).is_some() && group(body.job) == group(new.job);
-        let same = |body: &Body| body.job == new.job && body.epoch != new.epoch;
+        let origin = |body: &Body| self.server.origins[body.job];
+        let same = |body: &Body| origin(body) == origin(&new) && body.epoch != new.epoch;
         let beside = |body: &&Body| (same(body) || grouped(body)) && body.gone.is_none();
         let allowed = |body: &Body| body.aborted && body.nature.blocks_for.is_some();
         let other = self.bodies.values().filter(beside).find(|body| !allowed(body)).map(named);
@@ -188,7 +195,8 @@ impl World {
     /// was frozen, or the server's clock was stepped.
     fn check_leased_bodies(&mut self, new: &Body) {
         let now = self.now;
-        let beside = |body: &Body| body.job == new.job && body.epoch != new.epoch && body.gone.is_none();
+        let origin = |body: &Body| self.server.origins[body.job];
+        let beside = |body: &Body| origin(body) == origin(new) && body.epoch != new.epoch && body.gone.is_none();
         let ids: Vec<u64> = (self.bodies.iter())
             .filter(|(_, body)| beside(body) && self.processes[body.process].leases())
             .map(|(id, _)| *id)

@@ -79,8 +79,13 @@ pub(crate) fn facts(row: &Row) -> Result<Facts, Trouble> {
 /// Where the job went, if it goes on under another name.
 fn renamed(row: &Row) -> Result<Option<Renamed>, Trouble> {
     let Some(to) = get::<Option<String>>(row, "renamed_to")? else { return Ok(None) };
-    let (handled_until, open) = (instant(row, "renamed_handled_until")?, get(row, "renamed_open")?);
-    Ok(Some(Renamed { to, handled_until, open }))
+    Ok(Some(Renamed {
+        to,
+        handled_until: instant(row, "renamed_handled_until")?,
+        open: get(row, "renamed_open")?,
+        paused: get(row, "renamed_paused")?,
+        idle_since: instant_or_none(row, "renamed_idle_since")?,
+    }))
 }
 
 /// Another definition, where one is registered.

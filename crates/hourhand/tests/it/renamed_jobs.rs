@@ -118,6 +118,85 @@ async fn a_deploy_that_is_rolled_back_gives_the_job_back_with_all_that_was_done_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_paused_under_the_new_name_is_not_taken_back_before_it_is_resumed() {
+    let world = World::new().await;
+    world.registered_yesterday().await;
+    let (old, new) = (Journal::default(), Journal::default());
+    let b = world.node("b").job(renamed(&new, Duration::ZERO)).start().await.unwrap();
+    succeeded(&world, NEW, 1).await;
+    b.pause(NEW, None, Some("audit"), Some("ann")).await.unwrap();
+    b.shutdown().await;
+    world.age("1 day").await;
+    let goes_on = "select count(*) from hourhand.job where renamed_to is not null and name = ";
+    let a = world.node("a").job(old.job_of("a", daily(), Duration::ZERO)).start().await.unwrap();
+    assert!(a.trigger(JOB).await.is_err(), "an answer under the old name");
+    assert_eq!(world.number(&format!("{goes_on} '{JOB}'")).await, 1, "taken back while paused");
+    a.shutdown().await;
+    // The instant of resuming would count as handled.
+    world.eye.batch_execute("update hourhand.pause set active = false").await.unwrap();
+    let a = world.node("a").job(old.job_of("a", daily(), Duration::ZERO)).start().await.unwrap();
+    succeeded(&world, JOB, 1).await;
+    assert_eq!(world.number(&format!("{goes_on} '{NEW}'")).await, 1);
+    a.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_continuous_body_that_nobody_runs_under_its_new_name_is_taken_back() {
+    let world = World::new().await;
+    let old = Journal::default();
+    let before = || old.endless_job("a", Schedule::continuous());
+    world.node("0").job(before()).start().await.unwrap().shutdown().await;
+    let run = old.entries().len();
+    let new = Job::new(NEW, Schedule::continuous(), async |run: hourhand::Run| {
+        run.cancelled().await;
+        Ok::<_, Failure>(())
+    });
+    let b = world.node("b").job(new.renamed_from(JOB)).start().await.unwrap();
+    world
+        .until(
+            Duration::from_secs(5),
+            &format!("select count(*) from hourhand.job where name = '{NEW}' and epoch > ended_epoch"),
+            1,
+        )
+        .await;
+    b.shutdown().await;
+    // Not yet: somebody may be about to go on with it.
+    let a = world.node("a").job(before()).start().await.unwrap();
+    assert!(a.health().await.ok(), "{:?}", a.health().await);
+    a.shutdown().await;
+    assert_eq!(old.entries().len(), run, "taken back at once");
+    let idle = "update hourhand.job set not_before = not_before - interval '1 hour', last_success_at = null, \
+                started_at = started_at - interval '1 hour'";
+    world.eye.batch_execute(idle).await.unwrap();
+    world.age("1 hour").await;
+    let a = world.node("a").job(before()).start().await.unwrap();
+    old.run(run + 1, Duration::from_secs(8)).await;
+    a.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_taking_over_that_a_failover_has_lost_is_done_again() {
+    let world = World::new().await;
+    world.registered_yesterday().await;
+    let (old, new) = (Journal::default(), Journal::default());
+    let a = world.node("a").job(old.job_of("a", daily(), Duration::ZERO)).start().await.unwrap();
+    succeeded(&world, JOB, 1).await;
+    a.shutdown().await;
+    let b = world.node("b").job(renamed(&new, Duration::ZERO)).start().await.unwrap();
+    let lost = format!(
+        "delete from hourhand.definition where job = '{NEW}'; delete from hourhand.lease where job = '{NEW}'; \
+                        delete from hourhand.job where name = '{NEW}'; update hourhand.job set renamed_to = null"
+    );
+    world.eye.batch_execute(&lost).await.unwrap();
+    b.trigger(NEW).await.unwrap();
+    let run = new.run(1, Duration::from_secs(5)).await.run;
+    assert_eq!(run.window().from, old.entries()[0].run.window().until, "it began anew beside the old name");
+    let under = format!("select count(*) from hourhand.job where name = '{JOB}' and renamed_to = '{NEW}'");
+    assert_eq!(world.number(&under).await, 1);
+    b.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_new_name_without_an_old_row_is_a_new_job_and_a_wrong_old_name_an_error() {
     let world = World::new().await;
     let node = world.node("a").job(renamed(&Journal::default(), Duration::ZERO)).start().await.unwrap();

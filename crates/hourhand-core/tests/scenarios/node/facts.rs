@@ -67,10 +67,15 @@ fn request(text: &str) -> Request {
     Request { id: id.parse().unwrap(), wanted: span.map_or(Wanted::Run, backfill) }
 }
 
-/// `NEW/10:00`: goes on as NEW, where so much is handled.
+/// `NEW/10:00`: goes on as NEW, where so much is handled; `NEW/10:00/paused`: and is paused; `NEW/10:00/09:58`: and, being continuous,
+/// has been without a run since then; `NEW/10:00/open`: and runs, or is lost.
 fn renamed(text: &str) -> Renamed {
-    let (to, handled) = text.split_once('/').unwrap();
-    Renamed { to: to.to_owned(), handled_until: time(handled), open: false }
+    let mut parts = text.split('/');
+    let (to, handled_until) = (parts.next().unwrap().to_owned(), time(parts.next().unwrap()));
+    let more = parts.next().unwrap_or_default();
+    let (open, paused) = (more == "open", more == "paused");
+    let idle_since = Some(more).filter(|more| more.contains(':')).map(time);
+    Renamed { to, handled_until, open, paused, idle_since }
 }
 
 fn holder(text: &str) -> Holder {

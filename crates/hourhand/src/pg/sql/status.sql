@@ -11,6 +11,8 @@ select j.name, j.key, clock_timestamp() as now, d.body::text as body, d.register
   null::text as other, d.fingerprint,
   j.epoch, j.ended_epoch, j.handled_until, j.covered_until, d.counts_from,
   r.name as renamed_to, r.handled_until as renamed_handled_until, r.epoch > r.ended_epoch as renamed_open,
+  coalesce(rp.active and (rp.until is null or rp.until > clock_timestamp()), false) as renamed_paused,
+  greatest(r.not_before, r.last_success_at, rd.counts_from, rp.resumed_at) as renamed_idle_since,
   j.open_for, j.attempts, j.failures, j.deaths, j.not_before,
   j.node, j.started_at, j.scheduled_for, j.trigger, j.last_outcome, j.last_success_at, d.known_at,
   coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false) as paused,
@@ -26,6 +28,8 @@ select j.name, j.key, clock_timestamp() as now, d.body::text as body, d.register
 from {schema}.job j
 left join {schema}.definition d on d.job = j.name
 left join {schema}.job r on r.name = j.renamed_to
+left join {schema}.definition rd on rd.job = r.name
+left join {schema}.pause rp on rp.job = r.name
 left join {schema}.pause p on p.job = j.name
 left join lateral (
   select l.holder, l.epoch, l.expires_at > clock_timestamp() as live,
