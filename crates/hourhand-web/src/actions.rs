@@ -1,6 +1,13 @@
 //! What buttons do: each a form with a real address, answered by a redirect to a page that says what came of it.
 //!
+//! A redirect, because a page that answers a POST itself does it again when it is loaded again; and because without a script a browser
+//! can do nothing but send a form and follow where it is led, and all buttons work without one. Whether the form was sent from our own
+//! page, and whether its sender may act at all, was asked before any of this runs (`origin`, `access`).
+//!
 //! What is said travels as a word of ours and a number, never as text: a link can't put words into the page's mouth.
+//!
+//! A person presses a button for what the page showed some seconds ago. So a cancel names the run it was shown for, and is void
+//! for any other; and an answer like *already running* or *not running any more* is no failure, but what became of it.
 
 use axum::Router;
 use axum::extract::State;
@@ -149,7 +156,8 @@ fn answer(app: &App, ctx: &Ctx, done: Result<Done, Fail>) -> Response {
     }
 }
 
-/// When a pause ends, by the server's clock; none: when the job is resumed.
+/// When a pause ends, by the server's clock; none: when the job is resumed. Not by ours: it is the database that will ask whether it
+/// is over, and an hour's pause is to last an hour.
 async fn until(app: &App, order: &Order) -> Result<Option<Timestamp>, Fail> {
     let Some(length) = length(order)? else { return Ok(None) };
     let jobs = app.operator().details(Some(&order.job)).await?;

@@ -1,4 +1,8 @@
 //! The style sheet and the script, both ours and both in the binary.
+//!
+//! Nothing is loaded from elsewhere: a dashboard is looked at on the day when the way out does not work, and the policy that pages are
+//! sent with forbids it. Pages name these files with their version, so a browser may keep them without asking, and has the new
+//! ones at once after a deploy.
 
 use axum::extract::Path;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};

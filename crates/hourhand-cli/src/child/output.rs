@@ -1,4 +1,9 @@
 //! A command's output: passed through as it comes, and the end of it kept.
+//!
+//! The end, because that is where a program says why it fails, and a bounded one, because a program may write for hours. What a
+//! person watches and what history keeps are copies of the same bytes. The copying ends with the streams, not with the command:
+//! what it wrote last may still be in the pipe when it has ended, and a descendant that was left running may keep the pipe open for
+//! ever, so after the end it is waited for, and not for long.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{PipeReader, Result};

@@ -1,4 +1,11 @@
 //! Our end of the socket: starts the guardian, tells it what changes, hears how the command ended.
+//!
+//! The socket says three things by itself. Closed by us, in whatever way we end, it is the guardian's order to end the command. Closed by the
+//! guardian it means that nothing is left, if a report came before; without one the guardian was killed, and what it guarded is ours to
+//! find. And full, it means that the guardian reads nothing: it is frozen, and killed.
+//!
+//! Orders are lines that say how things stand, not what has changed (*trusted until then*, not *for another 3 s*): one that comes late or twice
+//! does no harm.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};

@@ -1,4 +1,8 @@
 //! `hourhand doctor`: what is wrong, why it matters, and what to do about it, word for word.
+//!
+//! It looks as a scheduler would, over the same way and with the same role: what a superuser can see or do says nothing about
+//! the service. `--fix` does what no person could regret (sessions of frozen nodes, history past its
+//! retention) and looks again afterwards; all else is told with the statement that mends it.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,7 @@
 //! `hourhand history`: what was. Ended runs and skips, one run whole, who did what.
+//!
+//! Nothing that decides is derived from history, so it may be pruned, truncated or be gone: then there is less to show here, and nothing
+//! else is different. What runs now is not in it (see `status`); a run gets here by ending.
 
 use clap::Args;
 use hourhand::{AuditEntry, AuditQuery, HistoryEntry, HistoryQuery, Operator};

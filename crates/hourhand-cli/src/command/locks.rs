@@ -1,4 +1,8 @@
 //! `hourhand locks`: every advisory lock of the database, of any application.
+//!
+//! PostgreSQL keeps a number for a lock, and nothing else; what it was made of is gone. So a name is shown only where its key
+//! comes out the same: hourhand's own jobs, tools whose keys are known, words that were guessed. None is better than a wrong one: on
+//! it somebody would end a session.
 
 use std::time::Duration;
 

@@ -1,4 +1,8 @@
 //! `hourhand migrate`: makes or upgrades the schema.
+//!
+//! All versions that are missing are made in one transaction under one lock, so replicas that start together may all call it. A
+//! service's own role need not be able to: `--print` gives the same SQL to whoever may, and an older version of the service goes on
+//! working on a newer schema, so it can be made before the deploy.
 
 use std::io::Write as _;
 

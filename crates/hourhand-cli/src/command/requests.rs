@@ -1,4 +1,8 @@
 //! `trigger`, `backfill`: runs asked for from anywhere.
+//!
+//! Nothing runs in this process. A row is written, whoever is connected is told, and after a moment the row is looked at again: that is how the
+//! answer can be *started*, with the run's epoch, though the process that started it knows nothing of us. Where everybody rests the answer is
+//! *requested*, and that is no failure: the next visit takes it.
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -1,4 +1,8 @@
 //! What a text of the file stands for: `${NAME}` is taken from the environment, `file:` from a file.
+//!
+//! So that the file itself can be committed, and secrets come the way the platform gives them. A variable that is not set is a
+//! complaint, not an empty text: an empty password tried against a server is a riddle an hour later. What was put in is not read
+//! again, so a value that itself holds `${` stands for itself.
 
 use std::fmt;
 use std::path::Path;

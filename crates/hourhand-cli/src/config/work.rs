@@ -1,4 +1,7 @@
 //! What a job runs, and what is told of its ends: a command, or a call.
+//!
+//! A command is a list of words and never a line: no shell stands between the file and the program, unless it is asked for by name,
+//! so nothing that was put in from the environment is taken for more than a word.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,4 +1,8 @@
 //! Who descends from whom, read from `/proc`; and signals that reach nobody else.
+//!
+//! A walk over `/proc` is no snapshot: processes begin, end and are adopted while it goes on. So one walk proves nothing and is repeated
+//! until it finds nobody; and a process id by itself names nobody, for it is given again once its process has ended. Each process is
+//! therefore known by its id and the instant of its start, and what is signalled is a pidfd, opened first and compared afterwards.
 
 use rustix::process::Signal;
 

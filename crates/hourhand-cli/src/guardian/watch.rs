@@ -1,4 +1,12 @@
 //! The guardian's life: one thread, one loop, no lock and no runtime.
+//!
+//! One thread, because the command's death signal follows the thread that started it; no runtime, because what is to outlive
+//! everything else should need as little as possible. Each turn of the loop reads all orders, then the clock, then decides: a deadline
+//! that was moved on in time must not count as past because we slept.
+//!
+//! Ending has one direction. The first reason begins it (SIGTERM, and an instant for SIGKILL), later ones can only bring that instant
+//! nearer; a deadline of trust that has passed is not taken back by an order that comes after it. And it has one end: no child is left, our
+//! own or adopted. Until then there is always another walk.
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Read as _, Write as _};

@@ -1,4 +1,8 @@
 //! What a job of the file does when it runs: a command under its guardian, or a call.
+//!
+//! Both end when the run is told to stop, each in its way: a command by signals, with the grace it was given; a call by closing its
+//! connection, which is all that can be told to a service. A service that goes on all the same goes on without the lock, and
+//! has the epoch among the headers, for the fence.
 
 use std::sync::Arc;
 

@@ -1,4 +1,7 @@
 //! What holds for the whole process: the command line before the file, the file before the environment.
+//!
+//! What is nearest to the person counts most. Read again when the file changes: if anything here differs but the address to listen at (and the
+//! zone, which jobs have by then), it takes another scheduler, for a session, its locks and its ttl belong to the one that has them.
 
 use std::net::SocketAddr;
 use std::time::Duration;

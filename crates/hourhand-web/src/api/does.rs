@@ -1,4 +1,8 @@
 //! What can be done. What was not done, because of how things stand, is a conflict: exactly what the command ends with 1 for.
+//!
+//! A conflict is an answer, not an error: asked again later the same call may succeed, and the word in `answer` says why it did not
+//! now. *Already running* is none, for whoever wanted a run has one. What is wrong with the question itself is told apart (400), and so is
+//! a database that can't be asked (503): only that is worth trying again blindly.
 
 use std::time::Duration;
 

@@ -1,5 +1,9 @@
 //! What stands behind the `?` of an address of the API, held against what the endpoint takes: everything that is not as it is described
 //! is refused, in words that say what would be.
+//!
+//! An unknown parameter is refused too, not passed over: `/pause?job=x&untill=…` would else pause for good, and say that it did.
+//! Each may be given once, for of two values the proxy in front may have judged by the other. All of it is asked before the endpoint,
+//! which therefore finds what it takes there, and of the right kind.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,11 @@
 //! A span of a job's life on an axis of time: its runs, what was due and not run, and the outside data that its runs covered.
+//!
+//! Three lanes below each other, because they answer three questions: did it run, did it run when it should have, and is there a hole
+//! in the data. The third is not the first one moved: a run that catches up covers hours in a minute, one that failed covers
+//! nothing, and a backfill covers what was covered. A hole is a gap in the third lane, whatever the others look like.
+//!
+//! The picture is made on the server, as text, with a title for each mark and a label for the whole: it can be read out, printed, and looked at
+//! without a script. States are told by shape as well as by colour.
 
 use std::fmt::Write as _;
 

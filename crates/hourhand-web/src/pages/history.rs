@@ -1,4 +1,8 @@
 //! History by pages: ended runs and skips, newest first, of one job or of all.
+//!
+//! The next page begins after the last id of this one, not at a number of rows: what is recorded meanwhile moves nothing, and the
+//! thousandth page costs what the first does. One row more than is shown is read, to know whether there is a next page; nobody is
+//! told how many there are, which would be a count of the whole table.
 
 use askama::Template;
 use axum::extract::State;

@@ -1,4 +1,9 @@
 //! A job's own page: what it did, what it will do, and buttons.
+//!
+//! What it did comes from history, what it will do is computed here from the registered schedule, and what lies between (due, and not
+//! run) from both: occurrences after the last one handled. That one is a column of the job's row, so it is right also where history was
+//! pruned. All is read in one go and shared with whoever looks at the same job; bounded, so that a job of every second costs
+//! no more than one of every day: where the pictures are cut by that, the page says so.
 
 use std::sync::Arc;
 

@@ -1,4 +1,11 @@
 //! One run: its facts, what it said, how it ended, the other attempts at its occurrence.
+//!
+//! A run is found in one of two places. Under way (or lost, and on no record yet) it is the newest start in the job's row; ended, it is in
+//! history. They are read one after another, row first: a run that ends in between is then in both, and history stands. The
+//! other way round it would be in neither. Whether it is under way is the lock in the database's own list, here as everywhere.
+//!
+//! What it has written so far is shown where this very process runs it (a dashboard beside the sidecar). It lies in that process's
+//! memory and is asked for there, by a script, again and again: a tag tells it that nothing has been added.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
