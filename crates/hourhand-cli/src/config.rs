@@ -142,8 +142,28 @@ fn jobs(reader: &Reader<'_>, all: &Section<'_>, top: &Top) -> Vec<JobConfig> {
             None => all.complain(name.span(), format_args!("{title}not a table"), Some("[job.NAME], its keys below")),
         }
     }
+    renamed_twice(reader, all);
     jobs.sort_by(|one, another| one.name.cmp(&another.name));
     jobs
+}
+
+/// Former names that are somebody else's: of all tables, whatever else is wrong with them.
+fn renamed_twice(reader: &Reader<'_>, all: &Section<'_>) {
+    let named = all.named();
+    let former = |value: &toml::Spanned<toml::de::DeValue<'_>>| {
+        let before = value.get_ref().as_table()?.get("renamed_from")?;
+        Some((before.get_ref().as_str()?.to_owned(), before.span()))
+    };
+    let formers: Vec<_> = named.iter().map(|(_, value)| former(value)).collect();
+    let names: Vec<(&str, Option<&str>)> = named
+        .iter()
+        .zip(&formers)
+        .map(|((name, _), former)| (name.get_ref().as_str(), former.as_ref().map(|(before, _)| before.as_str())))
+        .collect();
+    for (place, why) in hourhand::Job::renamed_twice(&names) {
+        let at = formers[place].as_ref().map_or(0..0, |(_, at)| at.clone());
+        reader.complain(at, format!("job {:?}: {why}", names[place].0), None);
+    }
 }
 
 #[cfg(test)]

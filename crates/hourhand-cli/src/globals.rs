@@ -190,3 +190,12 @@ impl Globals {
         self.exclusion_given().unwrap_or(Exclusion::Session)
     }
 }
+
+/// A number of things to be shown.
+///
+/// # Errors
+///
+/// What would be one, as a sentence.
+pub(crate) fn at_least_one(text: &str) -> Result<usize, &'static str> {
+    text.parse().ok().filter(|number| *number > 0).ok_or("it is no whole number from 1 on")
+}

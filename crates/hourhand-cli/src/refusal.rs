@@ -94,8 +94,14 @@ pub(crate) fn command_line(error: &clap::Error, hint: Option<&str>) -> ExitCode 
         rendered.ansi().to_string()
     };
     let text = secret::without_passwords(&text, secret::words().into_iter().flatten());
+    if !error.use_stderr() {
+        let mut out = anstream::stdout();
+        return match write!(out, "{text}").and_then(|()| out.flush()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => Refusal::from(error).say(),
+        };
+    }
     // Nobody may be listening any more; the status says it all the same.
-    let _ =
-        if error.use_stderr() { write!(anstream::stderr(), "{text}") } else { write!(anstream::stdout(), "{text}") };
+    let _ = write!(anstream::stderr(), "{text}");
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(WRONG))
 }

@@ -12,6 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::plain;
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
 /// The longest name of a job or namespace, in bytes of UTF-8.
@@ -20,7 +21,8 @@ pub const NAME_BYTES_MAX: usize = 128;
 /// The one name that no job may bear: its key locks migrations.
 const MIGRATION_NAME: &str = "hourhand";
 
-/// The name of a job: 1 to 128 bytes of NFC text without control characters, and not `hourhand`.
+/// The name of a job: 1 to 128 bytes of NFC text, not blank, without control characters and such as turn the direction of writing or
+/// are not seen (people know jobs by what they read), and not `hourhand`.
 ///
 /// Upper and lower case differ, spaces count. A clone costs one reference count.
 ///
@@ -63,6 +65,22 @@ pub enum NameError {
         name: String,
         /// The character.
         control: char,
+        /// Where it stands.
+        at: usize,
+    },
+    /// Nothing but blanks.
+    #[error("the name {name:?} is blank: something to be seen is right")]
+    Blank {
+        /// The name as given.
+        name: String,
+    },
+    /// A sign that turns the direction of writing, or is not seen: the name would read otherwise than it is.
+    #[error("the name {name:?} has {sign:?} at byte {at}, which is not seen and makes it read otherwise: leave it out")]
+    Unseen {
+        /// The name as given.
+        name: String,
+        /// The sign.
+        sign: char,
         /// Where it stands.
         at: usize,
     },
@@ -143,6 +161,12 @@ fn check(name: &str) -> Result<(), NameError> {
     }
     if let Some((at, control)) = name.char_indices().find(|(_, c)| c.is_control()) {
         return Err(NameError::Control { name: name.to_owned(), control, at });
+    }
+    if let Some((at, sign)) = name.char_indices().find(|(_, sign)| plain::steers(*sign)) {
+        return Err(NameError::Unseen { name: name.to_owned(), sign, at });
+    }
+    if name.trim().is_empty() {
+        return Err(NameError::Blank { name: name.to_owned() });
     }
     if !is_nfc(name) {
         return Err(NameError::NotComposed { name: name.to_owned(), right: name.nfc().collect() });

@@ -92,6 +92,11 @@ fn a_name_that_breaks_a_rule_is_refused_with_that_rule() {
     assert!(refusal("nul\0").contains("control character"));
     assert!(refusal("\u{85}").contains("control character"));
     assert!(refusal("hourhand").contains("migrations"));
+    for sign in ["\u{202e}", "\u{200f}", "\u{200b}", "\u{2066}", "\u{feff}", "\u{2028}"] {
+        let shown = refusal(&format!("sync{sign}x"));
+        assert!(shown.contains("at byte 4") && !shown.contains(sign), "{shown}");
+    }
+    assert!(refusal(" \u{3000}").contains("blank") && Namespace::parse(" ").is_err());
     let colon = Namespace::parse("a:b").unwrap_err().to_string();
     assert_eq!(colon, "the namespace \"a:b\" has a ':' at byte 1, which is what ends a namespace: leave it out");
 }

@@ -105,8 +105,14 @@ async fn resume(State(app): State<App>, ctx: Ctx, Form(order): Form<Order>) -> R
 
 async fn cancel(State(app): State<App>, ctx: Ctx, Form(order): Form<Order>) -> Response {
     let cancelled = async {
-        let run = app.operator_of(&ctx).cancel(&order.job, order.epoch).await?;
-        Ok(Done(if run.is_some() { "cancelled" } else { "not_running" }, run, ctx.job(&order.job)))
+        let cancelled = app.operator_of(&ctx).cancel(&order.job, order.epoch).await?;
+        let word = match (cancelled.told, cancelled.lost, cancelled.withdrawn) {
+            (Some(_), ..) => "cancelled",
+            (None, Some(_), _) => "lost_already",
+            (None, None, 0) => "not_running",
+            (None, None, _) => "taken_back",
+        };
+        Ok(Done(word, cancelled.told.or(cancelled.lost), ctx.job(&order.job)))
     };
     answer(&app, &ctx, cancelled.await)
 }
@@ -197,6 +203,12 @@ pub(crate) fn said(query: &str) -> Option<String> {
         "resumed" => "Resumed.".to_owned(),
         "not_paused" => "It was not paused.".to_owned(),
         "cancelled" => format!("Asked to stop: {of_run}."),
+        "lost_already" => {
+            format!(
+                "Nobody to tell: the process of {of_run} is gone. Its occurrence runs again, unless the job is paused."
+            )
+        }
+        "taken_back" => "Taken back: what was asked for and had not begun.".to_owned(),
         "not_running" => "Nothing was running, or another run by now.".to_owned(),
         "window" => "The next window begins where you said.".to_owned(),
         "evicted" => "The session that held the lock was told to end.".to_owned(),

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::directory::Directory;
 use crate::drive::{Brief, Command, FirstTrouble, Heard, Reports, Roster};
 use crate::error::{Error, keep};
-use crate::job::{Job, no_length};
+use crate::job::{Job, length_shown, no_length};
 use crate::member::{Member, Terms, define};
 use crate::pg::conninfo::{Conninfo, Environment};
 use crate::pg::{Schema, SessionSettings, Signature, Statements};
@@ -221,7 +221,9 @@ impl SchedulerBuilder {
 
     fn length<L: TryInto<SignedDuration, Error: Display>>(&mut self, what: &str, length: L) -> Option<Duration> {
         let found = match length.try_into() {
-            Ok(length) => Duration::try_from(length).map_err(|_| format!("{what}: {length:#} is less than 0")),
+            Ok(length) => {
+                Duration::try_from(length).map_err(|_| format!("{what}: {} is less than 0", length_shown(length)))
+            }
             Err(error) => Err(no_length(what, error)),
         };
         found.map_err(|complaint| self.complaints.push(complaint)).ok()
@@ -309,11 +311,7 @@ impl SchedulerBuilder {
         if complaints.iter().all(|complaint| !complaint.starts_with("ttl:")) {
             complaints.extend(Spans::of(self.ttl).check_order(self.ttl).err());
         }
-        let url = self.session_url.as_ref().unwrap_or(&self.database_url);
-        if url.trim().is_empty() {
-            complaints.push("database: the connection string is empty; enabled(false) is the switch".to_owned());
-        }
-        let conninfo = keep(Conninfo::parse(url, &Environment::of_process()), "database", &mut complaints);
+        let conninfo = addresses((&self.database_url, self.session_url.as_deref()), &mut complaints);
         let schema = keep(Schema::parse(&self.schema), "", &mut complaints);
         let namespace = self.namespace.as_deref().map(Namespace::parse).transpose();
         let namespace = keep(namespace, "namespace", &mut complaints).flatten();
@@ -327,7 +325,8 @@ impl SchedulerBuilder {
         let Some((conninfo, schema)) = conninfo.zip(schema).filter(|_| complaints.is_empty()) else {
             return Err(Error::config(complaints));
         };
-        let identity = format!("{} schema {schema} namespace {:?}", conninfo.identity(), self.namespace);
+        let namespace = self.namespace.map_or_else(|| "no namespace".to_owned(), |name| format!("namespace {name:?}"));
+        let identity = format!("{} schema {schema} {namespace}", conninfo.identity());
         let identity = if self.several_in_one_process { None } else { Some(Identity::claim(identity)?) };
         let runtime = Runtime::try_current()
             .map_err(|_| Error::config(vec!["start() needs a tokio runtime, where the bodies will run".to_owned()]))?;
@@ -369,6 +368,22 @@ struct Checked {
     terms: Terms,
     node: String,
     identity: Option<Identity>,
+}
+
+/// Where the session connects to. The other address is read too: who mends one should not be told of the other the next time.
+fn addresses((database, session): (&str, Option<&str>), complaints: &mut Vec<String>) -> Option<Conninfo> {
+    let environment = Environment::of_process();
+    let mut read = |what: &str, url: &str| {
+        if url.trim().is_empty() {
+            complaints.push(format!("{what}: the connection string is empty; enabled(false) is the switch"));
+        }
+        keep(Conninfo::parse(url, &environment), what, complaints)
+    };
+    let database = read("database", database);
+    match session {
+        Some(session) => read("session_url", session).filter(|_| database.is_some()),
+        None => database,
+    }
 }
 
 /// A group is a session lock: there is none among leases.

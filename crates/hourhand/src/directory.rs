@@ -7,6 +7,7 @@ use hourhand_core::name::JobName;
 use hourhand_core::protocol::Slot;
 use tokio::sync::Notify;
 
+use crate::job::{still_there, taken};
 use crate::member::Member;
 
 /// Shared by the front door, which enters jobs, and the loop, which strikes those out that nothing is left of.
@@ -20,6 +21,8 @@ pub(crate) struct Directory {
 struct Names {
     places: HashMap<JobName, Place>,
     keys: HashMap<i64, Slot>,
+    /// Who goes on where a job of that name was.
+    heirs: HashMap<JobName, JobName>,
     /// The next slot: none is used twice.
     next: usize,
 }
@@ -37,6 +40,41 @@ pub(crate) enum Taken {
     Here(Vec<String>),
     /// Until the removed job of the same name is struck out.
     Leaving,
+}
+
+impl Names {
+    /// What stands in the way of another job for good, in words.
+    fn why_not(&self, member: &Member) -> Result<Option<String>, Taken> {
+        let (name, key) = (member.name(), member.entry.key().0);
+        let told = |why: String| Ok(Some(format!("job {name:?}: {why}")));
+        match self.places.get(name) {
+            Some(Place::Leaving) => return Err(Taken::Leaving),
+            Some(Place::Here(_)) => return Ok(Some(format!("a job is called {name:?} already"))),
+            None if self.keys.contains_key(&key) => {
+                return Ok(Some(format!("job {name:?} has the key of another job: rename one")));
+            }
+            None => {}
+        }
+        if let Some(heir) = self.heirs.get(name) {
+            return self.unless_leaving(heir, || told(format!("{heir:?} was called so before, and keeps its state")));
+        }
+        let Some(before) = member.definition.renamed_from.as_ref() else { return Ok(None) };
+        if self.places.contains_key(before) {
+            // A run of the old name may be under way still, under a lock that would not refuse us.
+            return self.unless_leaving(before, || told(still_there(before.as_str())));
+        }
+        match self.heirs.get(before) {
+            Some(heir) => self.unless_leaving(heir, || told(taken(before.as_str(), heir.as_str()))),
+            None => Ok(None),
+        }
+    }
+
+    fn unless_leaving<T>(&self, name: &JobName, answer: impl FnOnce() -> Result<T, Taken>) -> Result<T, Taken> {
+        match self.places.get(name) {
+            Some(Place::Leaving) => Err(Taken::Leaving),
+            Some(Place::Here(_)) | None => answer(),
+        }
+    }
 }
 
 impl Directory {
@@ -66,15 +104,7 @@ impl Directory {
         let mut names = self.names();
         let mut complaints = Vec::new();
         for member in members {
-            let (name, key) = (member.name(), member.entry.key().0);
-            match names.places.get(name) {
-                Some(Place::Leaving) => return Err(Taken::Leaving),
-                Some(Place::Here(_)) => complaints.push(format!("a job is called {name:?} already")),
-                None if names.keys.contains_key(&key) => {
-                    complaints.push(format!("job {name:?} has the key of another job: rename one"));
-                }
-                None => {}
-            }
+            complaints.extend(names.why_not(member)?);
         }
         if !complaints.is_empty() {
             return Err(Taken::Here(complaints));
@@ -84,6 +114,8 @@ impl Directory {
         for (member, slot) in members.iter().zip(&slots) {
             names.places.insert(member.definition.name.clone(), Place::Here(*slot));
             names.keys.insert(member.entry.key().0, *slot);
+            let before = member.definition.renamed_from.clone();
+            names.heirs.extend(before.map(|before| (before, member.definition.name.clone())));
         }
         hand_on(slots);
         Ok(())
@@ -119,6 +151,7 @@ impl Directory {
         let mut names = self.names();
         names.places.remove(member.name());
         names.keys.remove(&member.entry.key().0);
+        member.definition.renamed_from.as_ref().map(|before| names.heirs.remove(before));
         self.struck_out.notify_waiters();
     }
 }

@@ -2,7 +2,11 @@
 
 use std::fmt;
 
+use hourhand_core::near::near;
 use hourhand_core::protocol::{Trouble, TroubleKind};
+
+/// More names are no help.
+const NAMES_LISTED_MAX: usize = 10;
 
 /// What went wrong, as far as the caller can do something about it: ask the predicates, do not read the text.
 pub struct Error(Box<Kind>);
@@ -93,7 +97,7 @@ impl Error {
         matches!(&*self.0, Kind::Database { trouble, .. } if trouble.kind == TroubleKind::Forbidden)
     }
 
-    /// The schema has no such job; the text says what may be meant.
+    /// The schema, or the scheduler, has no such job; the text says what may be meant.
     pub fn is_unknown_job(&self) -> bool {
         matches!(*self.0, Kind::UnknownJob(_))
     }
@@ -127,6 +131,18 @@ impl fmt::Display for Error {
             Kind::UnknownJob(text) => f.write_str(text),
             Kind::Stopped => f.write_str("the scheduler has shut down"),
         }
+    }
+}
+
+/// What may have been meant by the name of a job that is not among these.
+pub(crate) fn hint<'a>(job: &str, names: impl Iterator<Item = &'a str>, without: &str) -> String {
+    let names: Vec<&str> = names.collect();
+    let quoted = |names: &[&str]| names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+    match near(job, names.iter().copied()) {
+        near if !near.is_empty() => format!("is {} meant?", quoted(&near)),
+        _ if names.is_empty() => without.to_owned(),
+        _ if names.len() > NAMES_LISTED_MAX => format!("none of its {} jobs has a name near to it", names.len()),
+        _ => format!("it has {}", quoted(&names)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A job: its name, its schedule, its body, its policies.
 
+mod sense;
 mod told;
 
 use std::fmt::Display;
@@ -16,6 +17,8 @@ use jiff::SignedDuration;
 use crate::failure::Failure;
 use crate::hooks::Hooks;
 use crate::run::Run;
+
+pub(crate) use sense::{still_there, taken};
 
 pub(crate) type BodyFuture = Pin<Box<dyn Future<Output = Result<(), Failure>> + Send>>;
 pub(crate) type Body = Arc<dyn Fn(Run) -> BodyFuture + Send + Sync>;
@@ -68,27 +71,11 @@ struct Policies {
     completes: bool,
 }
 
+/// Whatever is longer is a mistake.
+const LENGTH_MAX: SignedDuration = SignedDuration::from_hours(100 * 366 * 24);
+
 /// A job in its parts: for the node, to run, and to tell.
 type Defined = (Definition, Body, Option<Arc<Hooks>>);
-
-impl Policies {
-    /// Those set that only a job with occurrences can have.
-    fn of_occurrences(&self) -> impl Iterator<Item = &'static str> {
-        let set = [
-            ("jitter", self.jitter.is_some()),
-            ("exclusive_group", self.group.is_some()),
-            ("timeout", self.timeout.is_some()),
-            ("warn_after", self.warn_after.is_some()),
-            ("retry", self.retry.is_some()),
-            ("catch_up", self.catch_up.is_some()),
-            ("catch_up_window", self.catch_up_window.is_some()),
-            ("deadline", self.deadline.is_some()),
-            ("overlap", self.overlap.is_some()),
-            ("window_max", self.window_max.is_some()),
-        ];
-        set.into_iter().filter(|(_, set)| *set).map(|(policy, _)| policy)
-    }
-}
 
 /// Why something is no length. Of a span that speaks of days jiff says much, but not what to write instead.
 pub(crate) fn no_length(what: &str, error: impl Display) -> String {
@@ -101,10 +88,17 @@ pub(crate) fn no_length(what: &str, error: impl Display) -> String {
     format!("{what}: {advice}")
 }
 
+/// A length in words: jiff says of one below zero that it was so long ago.
+pub(crate) fn length_shown(length: SignedDuration) -> String {
+    let sign = if length.is_negative() { "-" } else { "" };
+    format!("{sign}{:#}", SignedDuration::try_from(length.unsigned_abs()).unwrap_or(SignedDuration::MAX))
+}
+
 impl Job {
     /// A job that runs `body` whenever `schedule` is due, on exactly one node.
     ///
-    /// `name`: 1-128 bytes of NFC text without control characters, unique within the schema; it is the job's identity across
+    /// `name`: 1-128 bytes of NFC text, not blank, without control characters and such as turn the direction of writing or are not
+    /// seen; unique within the schema; it is the job's identity across
     /// processes and deploys. The body runs as a task of the runtime that [`start`](crate::SchedulerBuilder::start) was called
     /// on, with no lock of the database's and no transaction open on its behalf.
     pub fn new<F, Fut, E>(name: impl Into<String>, schedule: Schedule, body: F) -> Job
@@ -148,12 +142,16 @@ impl Job {
         &self.name
     }
 
+    pub(crate) fn former_name(&self) -> Option<&str> {
+        self.renamed_from.as_deref()
+    }
+
     pub(crate) fn starts_when_asked(&self) -> bool {
         self.starts == Starts::WhenAsked
     }
 
     /// Spreads the jobs of a fleet: each job starts up to this long after its instants, always by the same share of it.
-    /// Default 0. `scheduled_for` does not move.
+    /// Default 0. `scheduled_for` does not move. Not longer than a period of the schedule: a run would start after its successor is due.
     pub fn jitter<L>(mut self, length: L) -> Job
     where
         L: TryInto<SignedDuration, Error: Display>,
@@ -189,7 +187,8 @@ impl Job {
         self
     }
 
-    /// How old an occurrence may be to be caught up. Default: one period of the schedule, and at least a day.
+    /// How old an occurrence may be to be caught up. Default: one period of the schedule, and at least a day. Not with
+    /// [`CatchUp::None`], which leaves nothing to catch up.
     pub fn catch_up_window<L>(mut self, length: L) -> Job
     where
         L: TryInto<SignedDuration, Error: Display>,
@@ -198,7 +197,7 @@ impl Job {
         self
     }
 
-    /// How late an occurrence may still start, also as a retry. Default: no limit.
+    /// How late an occurrence may still start, also as a retry: not shorter than the backoff of one. Default: no limit.
     pub fn deadline<L>(mut self, length: L) -> Job
     where
         L: TryInto<SignedDuration, Error: Display>,
@@ -217,7 +216,8 @@ impl Job {
         self
     }
 
-    /// What becomes of occurrences that come due while a run is under way. Default: they are passed over, and counted.
+    /// What becomes of occurrences that come due while a run is under way. Default: they are passed over, and counted. Not with
+    /// [`CatchUp::All`], which catches them up.
     pub fn overlap(mut self, overlap: Overlap) -> Job {
         self.policies.overlap = Some(overlap);
         self
@@ -242,7 +242,7 @@ impl Job {
         self
     }
 
-    /// A run that takes longer is worth a warning, once. Default: none.
+    /// A run that takes longer is worth a warning, once; shorter than the [`timeout`](Job::timeout), which ends the run. Default: none.
     pub fn warn_after<L>(mut self, length: L) -> Job
     where
         L: TryInto<SignedDuration, Error: Display>,
@@ -272,11 +272,10 @@ impl Job {
         self
     }
 
-    /// What becomes of an occurrence whose run failed. Default: it waits for its successor.
+    /// What becomes of an occurrence whose run failed. Default: it waits for its successor. That replaces one that still waits for a
+    /// retry, so a backoff longer than any period of the schedule is refused (but with [`CatchUp::All`], where each has its turn).
     pub fn retry(mut self, retry: Retry) -> Job {
-        if retry.attempts == 0 || retry.backoff.is_negative() || retry.jitter.is_negative() {
-            self.complaints.push("retry: at least 1 attempt, and a backoff and jitter of 0 or more".to_owned());
-        }
+        self.complaints.extend(sense::of_retry(&retry));
         self.policies.retry = Some(retry);
         self
     }
@@ -295,7 +294,7 @@ impl Job {
     ///
     /// Safe in a rolling deploy: the state goes over under the old name's lock, as soon as no run holds it, and from then on
     /// processes of the old version start nothing under the old name. If the deploy is rolled back, they take the job back once
-    /// an occurrence has been overdue. Can stay in the code, and can be taken out once no process of the old version runs.
+    /// an occurrence has been overdue. No job of this scheduler may bear the old name any more, nor two have had it. Can stay in the code, and can be taken out once no process of the old version runs.
     pub fn renamed_from(mut self, name: impl Into<String>) -> Job {
         self.renamed_from = Some(name.into());
         self
@@ -312,11 +311,11 @@ impl Job {
     where
         L: TryInto<SignedDuration, Error: Display>,
     {
-        let most = SignedDuration::from_hours(100 * 366 * 24);
         match length.try_into() {
-            Ok(length) if length >= at_least && length <= most => return Some(length),
+            Ok(length) if length >= at_least && length <= LENGTH_MAX => return Some(length),
             Ok(length) => {
-                self.complaints.push(format!("{policy}: {length:#} is not between {at_least:#} and 100 years"))
+                let length = length_shown(length);
+                self.complaints.push(format!("{policy}: {length} is not between {at_least:#} and 100 years"));
             }
             Err(error) => self.complaints.push(no_length(policy, error)),
         }
@@ -339,11 +338,7 @@ impl Job {
         complaints
             .extend(group.and_then(|name| JobName::parse(name).err()).map(|error| format!("exclusive_group: {error}")));
         complaints.extend(self.schedule.complaints().map(|error| format!("schedule: {error}")));
-        if self.schedule.is_continuous() {
-            complaints.extend(self.policies.of_occurrences().map(|policy| {
-                format!("{policy}: a continuous job has no occurrences, and its run no length: leave it out")
-            }));
-        }
+        complaints.extend(self.senseless());
         let lookback = self.policies.lookback.unwrap_or(SignedDuration::ZERO);
         if self.policies.window_max.is_some_and(|most| most <= lookback) {
             complaints

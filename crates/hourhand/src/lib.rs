@@ -75,7 +75,7 @@ pub use job::Job;
 pub use migrate::{Migrated, grant, migrate, migration_sql};
 pub use once::Once;
 pub use operator::{AdvisoryLock, AuditEntry, AuditQuery, HistoryEntry, HistoryQuery, Operator, OperatorBuilder};
-pub use operator::{Asked, Eviction, Forgetting, LockHolder, NextWindow, OpenRequest, RunEnd};
+pub use operator::{Asked, Cancelled, Eviction, Forgetting, LockHolder, NextWindow, OpenRequest, RunEnd};
 pub use operator::{Changes, ConnectedNode, JobDetail, OpenRun};
 pub use operator::{Finding, Fixed, Severity};
 pub use run::{Run, Trust, Window};

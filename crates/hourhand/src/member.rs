@@ -42,6 +42,10 @@ pub(crate) fn define(jobs: Vec<Job>, terms: &Terms, complaints: &mut Vec<String>
     let mut names = HashSet::new();
     let twice: BTreeSet<&str> = jobs.iter().map(Job::name).filter(|name| !names.insert(*name)).collect();
     complaints.extend(twice.into_iter().map(|name| format!("two jobs are called {name:?}")));
+    let renames: Vec<_> = jobs.iter().map(|job| (job.name(), job.former_name())).collect();
+    let renames =
+        Job::renamed_twice(&renames).into_iter().map(|(place, why)| format!("job {:?}: {why}", renames[place].0));
+    complaints.extend(renames);
     let (mut members, mut kinds) = (Vec::new(), Vec::new());
     for job in jobs {
         match job.define(terms.namespace.as_ref()) {

@@ -17,12 +17,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hourhand_core::name::Namespace;
-use hourhand_core::near::near;
 use hourhand_core::protocol::{Trouble, TroubleKind};
 use jiff::SignedDuration;
 use tokio_postgres::Row;
 
-use crate::error::Error;
+use crate::error::{Error, hint};
 use crate::pg::conninfo::Conninfo;
 use crate::pg::row::get;
 use crate::pg::{Line, OperatorStatements, PageStatements, Param, Schema};
@@ -35,12 +34,10 @@ pub use history::{AuditEntry, AuditQuery, HistoryEntry, HistoryQuery};
 pub use interventions::{Eviction, Forgetting, LockHolder, NextWindow};
 pub use locks::AdvisoryLock;
 pub use open_requests::OpenRequest;
+pub use orders::Cancelled;
 pub use pages::{ConnectedNode, JobDetail, OpenRun};
 pub use requests::Asked;
 pub use wait::RunEnd;
-
-/// So many names are listed to somebody who asked for a job that is not there.
-const NAMES_LISTED_MAX: usize = 10;
 
 /// Sees all jobs of a schema and acts on them, from any process that reaches the database: it needs no scheduler of its own.
 ///
@@ -147,14 +144,7 @@ impl Operator {
             Err(error) => return error,
         };
         let names: Vec<String> = rows.iter().filter_map(|row| get(row, "name").ok()).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let quoted = |names: &[&str]| names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-        let hint = match near(job, names.iter().copied()) {
-            near if !near.is_empty() => format!("is {} meant?", quoted(&near)),
-            _ if names.is_empty() => "no job has ever been registered there".to_owned(),
-            _ if names.len() > NAMES_LISTED_MAX => format!("none of its {} jobs has a name near to it", names.len()),
-            _ => format!("it has {}", quoted(&names)),
-        };
+        let hint = hint(job, names.iter().map(String::as_str), "no job has ever been registered there");
         Error::unknown_job(format!("no job {job:?} in schema {}: {hint}", self.schema))
     }
 }

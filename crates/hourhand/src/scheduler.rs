@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::directory::Directory;
 use crate::drive::Command;
-use crate::error::Error;
+use crate::error::{Error, hint};
 use crate::job::Job;
 use crate::member::{Terms, define};
 use crate::status::{Health, JobStatus};
@@ -92,7 +92,7 @@ impl Scheduler {
     ///
     /// # Errors
     ///
-    /// [`Error::is_config`] when this scheduler has no such job, [`Error::is_unreachable`] when the database could not be
+    /// [`Error::is_unknown_job`] when this scheduler has no such job, [`Error::is_unreachable`] when the database could not be
     /// asked.
     pub async fn trigger(&self, job: &str) -> Result<Triggered, Error> {
         let Some(handle) = &self.0 else { return Ok(Triggered::Off) };
@@ -114,7 +114,8 @@ impl Scheduler {
     ///
     /// # Errors
     ///
-    /// [`Error::is_config`] when this scheduler has no such job, [`Error::is_unreachable`] when the database could not be asked.
+    /// [`Error::is_unknown_job`] when this scheduler has no such job, [`Error::is_config`] when `until` is over by the server's clock,
+    /// [`Error::is_unreachable`] when the database could not be asked.
     pub async fn pause(
         &self,
         job: &str,
@@ -125,12 +126,14 @@ impl Scheduler {
         let order = Order::Pause { until, reason: reason.map(str::to_owned), actor: actor.map(str::to_owned) };
         match self.order("pause", job, order).await? {
             Ordered::Paused { running } => Ok(running),
+            Ordered::PauseOver => Err(pause_is_over(job, until)),
+            // Somebody has removed it: nothing is paused.
+            Ordered::Nothing => Err(Error::unknown_job(format!("job {job:?} is not registered (any more): try again"))),
             Ordered::Resumed
             | Ordered::Cancelling(_)
             | Ordered::Withdrawn
             | Ordered::Backfilling(_)
-            | Ordered::Refused(_)
-            | Ordered::Nothing => Ok(None),
+            | Ordered::Refused(_) => Ok(None),
         }
     }
 
@@ -148,7 +151,8 @@ impl Scheduler {
     }
 
     /// Asks for the run under way, wherever it is, to be cancelled: it is told to stop, and its occurrence is handled. `epoch` means
-    /// that run only. The answer is the run that has been asked to stop; `None`: nothing runs, or not that run. What has been asked for
+    /// that run only. The answer is the run that has been asked to stop; `None`: nothing runs (a run that is lost has nobody who could be
+    /// asked), or not that run. What has been asked for
     /// and has not begun is withdrawn, and with a run of a backfill the rest of it.
     ///
     /// # Errors
@@ -159,6 +163,7 @@ impl Scheduler {
         match self.order("cancel", job, order).await? {
             Ordered::Cancelling(epoch) => Ok(Some(epoch)),
             Ordered::Paused { .. }
+            | Ordered::PauseOver
             | Ordered::Resumed
             | Ordered::Withdrawn
             | Ordered::Backfilling(_)
@@ -179,7 +184,7 @@ impl Scheduler {
     ///
     /// # Errors
     ///
-    /// [`Error::is_config`] when this scheduler has no such job, or the span has no occurrence or too many;
+    /// [`Error::is_unknown_job`] when this scheduler has no such job, [`Error::is_config`] when the span has no occurrence or too many;
     /// [`Error::is_unreachable`] when the database could not be asked.
     pub async fn backfill(
         &self,
@@ -193,6 +198,7 @@ impl Scheduler {
             Ordered::Backfilling(runs) => Ok(Backfill::Accepted { runs }),
             Ordered::Refused(error) => Err(Error::config(vec![format!("backfill of {job:?}: {error}")])),
             Ordered::Paused { .. }
+            | Ordered::PauseOver
             | Ordered::Resumed
             | Ordered::Cancelling(_)
             | Ordered::Withdrawn
@@ -210,7 +216,8 @@ impl Scheduler {
     /// Adds a job while the scheduler runs; it works from now on, as if it had been there at the start. Returns when it is registered;
     /// with the database away it is taken all the same, and registered at the next visit.
     ///
-    /// If a job of this name was removed just now and a run of it is still under way, this waits until that has ended. A scheduler
+    /// If a job of this name, or of the one it had before, was removed just now and a run of it is still under way, this waits until that
+    /// has ended. A scheduler
     /// that is switched off takes the job and does nothing.
     ///
     /// # Errors
@@ -261,7 +268,7 @@ impl Scheduler {
     ///
     /// # Errors
     ///
-    /// [`Error::is_config`] when this scheduler has no such job, [`Error::is_stopped`] after a shutdown.
+    /// [`Error::is_unknown_job`] when this scheduler has no such job, [`Error::is_stopped`] after a shutdown.
     pub async fn remove(&self, job: &str) -> Result<Option<i64>, Error> {
         let Some(handle) = &self.0 else { return Ok(None) };
         let Some(slot) = handle.directory.slot(job) else { return Err(unknown(job, handle)) };
@@ -322,6 +329,12 @@ impl Handle {
     }
 }
 
+/// Why a pause is not written.
+pub(crate) fn pause_is_over(job: &str, until: Option<Timestamp>) -> Error {
+    let until = until.map(|until| format!("{until:.0}")).unwrap_or_default();
+    Error::config(vec![format!("pause of {job:?}: until: {until} is over: a pause ends ahead")])
+}
+
 /// Why a job is not taken.
 pub(crate) fn other_key(job: &str) -> String {
     format!("job {job:?} is registered in this schema under another key: each namespace wants a schema of its own")
@@ -329,7 +342,8 @@ pub(crate) fn other_key(job: &str) -> String {
 
 fn unknown(job: &str, handle: &Handle) -> Error {
     let known = handle.directory.known();
-    Error::config(vec![format!("no job {job:?} in this scheduler; it has: {}", known.join(", "))])
+    let hint = hint(job, known.iter().map(String::as_str), "it has none");
+    Error::unknown_job(format!("no job {job:?} in this scheduler: {hint}"))
 }
 
 impl std::fmt::Debug for Scheduler {

@@ -26,6 +26,7 @@ impl Completions {
     pub(crate) fn run(&self) -> Result<(), Refusal> {
         let mut script = Vec::new();
         generate(self.shell, &mut Cli::command(), "hourhand", &mut script);
-        Ok(std::io::stdout().write_all(&script)?)
+        let mut out = std::io::stdout();
+        Ok(out.write_all(&script).and_then(|()| out.flush())?)
     }
 }

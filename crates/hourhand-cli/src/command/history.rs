@@ -8,7 +8,7 @@ use hourhand::{AuditEntry, AuditQuery, HistoryEntry, HistoryQuery, Operator};
 use jiff::Timestamp;
 
 use super::status::outcome;
-use crate::globals::Globals;
+use crate::globals::{Globals, at_least_one};
 use crate::operator::with_operator;
 use crate::output::when::{civil, here, length_in_words, near_and_civil, read_back};
 use crate::output::{BAD, Cell, FAINT, Output, STRONG, Table};
@@ -38,7 +38,7 @@ pub(crate) struct History {
     job: Option<String>,
 
     /// How many at most.
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    #[arg(long, short = 'n', value_name = "N", default_value = "20", value_parser = at_least_one)]
     limit: usize,
 
     /// With this outcome only.

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use hourhand::Cancelled;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -119,7 +120,8 @@ Examples:
   # that run, and no later one
   hourhand cancel order-sync --epoch 1796053749007507
 
-The run is told to stop wherever it is; its occurrence counts as handled. Exit status 1: nothing runs, or another run.";
+The run is told to stop wherever it is; its occurrence counts as handled. What was asked for and has not begun is taken back. Exit \
+status 1: nothing runs, or another run, and nothing was asked for.";
 
 /// Stops the run under way.
 #[derive(Args, Debug)]
@@ -135,23 +137,47 @@ pub(crate) struct Cancel {
 }
 
 #[derive(Serialize)]
-struct Cancelled<'a> {
+struct Shown<'a> {
     job: &'a str,
     answer: &'static str,
+    /// The run that is told to stop.
     epoch: Option<i64>,
+    /// The run that nobody is at any more.
+    lost_epoch: Option<i64>,
+    /// Requests taken back.
+    withdrawn: u64,
 }
 
 impl Cancel {
     pub(crate) fn run(&self, globals: &Globals, output: &Output) -> Result<ExitCode, Refusal> {
-        let epoch = with_operator(globals, async |operator| Ok(operator.cancel(&self.job, self.epoch).await?))?;
-        let answer = if epoch.is_some() { "cancelling" } else { "not_running" };
-        output.either(&Cancelled { job: &self.job, answer, epoch }, |output| match (epoch, self.epoch) {
-            (Some(epoch), _) => {
-                output.line(format_args!("{STRONG}{}{STRONG:#}: run {epoch} is told to stop", inline(&self.job)))
-            }
-            (None, Some(epoch)) => output.line(format_args!("not running: run {epoch} of {}", inline(&self.job))),
-            (None, None) => output.line(format_args!("not running: {}", inline(&self.job))),
+        let cancelled = with_operator(globals, async |operator| Ok(operator.cancel(&self.job, self.epoch).await?))?;
+        let answer = match (cancelled.told, cancelled.withdrawn) {
+            (Some(_), _) => "cancelling",
+            (None, 0) => "not_running",
+            (None, _) => "withdrawn",
+        };
+        let (epoch, lost_epoch, withdrawn) = (cancelled.told, cancelled.lost, cancelled.withdrawn);
+        output.either(&Shown { job: &self.job, answer, epoch, lost_epoch, withdrawn }, |output| {
+            self.lines(&cancelled).iter().try_for_each(|line| output.line(line))
         })?;
-        Ok(if epoch.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(if answer == "not_running" { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    fn lines(&self, cancelled: &Cancelled) -> Vec<String> {
+        let (job, quoted) = (inline(&self.job), argument(&self.job));
+        let of_run = match (cancelled.told, cancelled.lost, self.epoch) {
+            (Some(epoch), ..) => Some(format!("{STRONG}{job}{STRONG:#}: run {epoch} is told to stop")),
+            (None, Some(lost), _) => Some(format!(
+                "not running: run {lost} of {job} is lost, its process is gone; its occurrence runs again, if it has one: \
+                 to prevent that, hourhand pause {}",
+                inline(&quoted)
+            )),
+            (None, None, Some(epoch)) => Some(format!("not running: run {epoch} of {job}")),
+            (None, None, None) if cancelled.withdrawn == 0 => Some(format!("not running: {job}")),
+            (None, None, None) => None,
+        };
+        let taken_back = (cancelled.withdrawn > 0)
+            .then(|| format!("{STRONG}{job}{STRONG:#}: what was asked for and has not begun is taken back"));
+        of_run.into_iter().chain(taken_back).collect()
     }
 }

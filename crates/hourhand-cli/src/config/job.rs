@@ -107,7 +107,10 @@ pub(super) fn read(name: &str, section: Section<'_>, top: &Top) -> Option<JobCon
     };
     let (work, hooks) = (work::read(&section), work::hooks(&section));
     let idle = |_| async { Ok::<(), Failure>(()) };
-    let checked = policies.apply(Job::new(name, schedule.clone().unwrap_or_else(Schedule::hourly), idle));
+    let mut checked = policies.apply(Job::new(name, schedule.clone().unwrap_or_else(Schedule::hourly), idle));
+    if hooks.on_late.is_some() {
+        checked = checked.on_late(|_| std::future::ready(()));
+    }
     for complaint in checked.complaints() {
         let policy = complaint.split(':').next().unwrap_or_default();
         section.complain(section.value_place(policy), &complaint, None);
@@ -127,10 +130,12 @@ fn schedule(section: &Section<'_>, zone: &str) -> Option<Schedule> {
     match Schedule::parse(text.get_ref(), zone) {
         Ok(schedule) => Some(schedule),
         Err(error) => {
-            let at = inside(section, &text, error.span());
-            let what = format!("{}schedule: {}", section.title, error.sentence());
-            let complaint = Complaint::new(at, what, error.advice());
-            section.reader.complaints.borrow_mut().push(Complaint { shows: text.span(), ..complaint });
+            for error in error.each() {
+                let at = inside(section, &text, error.span());
+                let what = format!("{}schedule: {}", section.title, error.sentence());
+                let complaint = Complaint::new(at, what, error.advice());
+                section.reader.complaints.borrow_mut().push(Complaint { shows: text.span(), ..complaint });
+            }
             None
         }
     }

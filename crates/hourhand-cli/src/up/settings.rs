@@ -58,7 +58,7 @@ impl Settings {
     /// The key in the file that a complaint of the library's is about.
     pub(super) fn key_of(&self, complaint: &str) -> &'static str {
         match complaint.split([' ', ':']).next() {
-            Some("database") if self.session_url.is_some() => "session_url",
+            Some("session_url") => "session_url",
             Some("database") => "database_url",
             Some("schema") => "schema",
             Some(_) | None => "",

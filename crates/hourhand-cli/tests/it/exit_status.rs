@@ -94,3 +94,16 @@ fn whoever_stops_reading_is_no_failure() {
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
+
+#[test]
+fn what_could_not_be_written_is_1() {
+    for words in [&["--help"][..], &["next", "@hourly"], &["completions", "bash"], &["help", "up"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        run(hourhand(words).stdout(full)).refused(1, "could not write to standard output: No space left on device");
+    }
+}
+
+#[test]
+fn a_list_of_nothing_is_2() {
+    say(&["history", "--limit", "0"]).refused(2, "it is no whole number from 1 on");
+}

@@ -152,13 +152,19 @@ async fn pause_resume_and_cancel_answer_and_are_on_record() {
 
     let idle = world.say(&["cancel", "listener", "--json"]).await;
     assert_eq!(idle.code, 1, "{idle:?}");
-    assert_eq!(idle.out, "{\"job\":\"listener\",\"answer\":\"not_running\",\"epoch\":null}\n");
+    assert_eq!(
+        idle.out,
+        "{\"job\":\"listener\",\"answer\":\"not_running\",\"epoch\":null,\"lost_epoch\":null,\"withdrawn\":0}\n"
+    );
     node.trigger("listener").await.unwrap();
     let paused = world.say(&["pause", "listener"]).await;
     assert!(paused.out.contains("is paused until somebody resumes it\nits run "), "{paused:?}");
     assert_eq!(world.say(&["cancel", "listener", "--epoch", "7"]).await.code, 1);
     let cancelled = golden(world.json(&["cancel", "listener"]).await);
-    assert_eq!(cancelled, json!({"job": "listener", "answer": "cancelling", "epoch": "EPOCH"}));
+    assert_eq!(
+        cancelled,
+        json!({"job": "listener", "answer": "cancelling", "epoch": "EPOCH", "lost_epoch": null, "withdrawn": 0})
+    );
     world.until("select count(*) = 1 from hourhand.history where job = 'listener' and outcome = 'cancelled'").await;
 
     let acts = golden(world.json(&["history", "--audit"]).await);
@@ -188,4 +194,24 @@ async fn a_database_without_the_schema_is_2_and_the_way_out_is_said() {
     let database = hourhand_testkit::Database::create().await;
     let said = crate::command::say(&["status", "--json", "--database", &database.url()]);
     said.refused(2, "hourhand migrate");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancel_says_what_it_took_back_and_of_a_lost_run_that_nobody_is_there_to_be_told() {
+    let world = World::new().await;
+    world.node().await.shutdown().await;
+    let asked =
+        "insert into hourhand.request (job, kind, expires_at) values ('listener', 'trigger', now() + interval '1 h')";
+    world.eye.batch_execute(asked).await.unwrap();
+    let said = world.say(&["cancel", "listener"]).await;
+    assert_eq!((said.code, said.out.as_str()), (0, "listener: what was asked for and has not begun is taken back\n"));
+    let lost =
+        "update hourhand.job set epoch = 7, pid = 1, trigger = 'manual', started_at = now() where name = 'listener'";
+    world.eye.batch_execute(lost).await.unwrap();
+    world.eye.batch_execute(asked).await.unwrap();
+    let said = world.say(&["cancel", "listener"]).await;
+    let wanted = "not running: run 7 of listener is lost, its process is gone; its occurrence runs again, if it has one: to prevent that, \
+                  hourhand pause listener\nlistener: what was asked for and has not begun is taken back\n";
+    assert_eq!((said.code, said.out.as_str()), (0, wanted));
+    assert_eq!(world.say(&["cancel", "listener"]).await.code, 1, "there was nothing left to do");
 }

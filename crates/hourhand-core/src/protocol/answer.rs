@@ -160,6 +160,8 @@ pub enum Ordered {
         /// That run, if any.
         running: Option<i64>,
     },
+    /// It would end before it begins: nothing is written.
+    PauseOver,
     /// The job goes on.
     Resumed,
     /// This run has been asked to stop.

@@ -7,7 +7,8 @@
 use std::fmt;
 use std::ops::Range;
 
-/// A schedule that is refused: the field, the place in its text, and what was probably meant.
+/// A schedule that is refused: the field, the place in its text, and what was probably meant. Of several things that are wrong it tells
+/// all; what is asked of it by itself (field, place, sentence, advice) is the first one's, and [`each`](ScheduleError::each) has the others.
 ///
 /// Displayed, it is a sentence, then (if the fault has a place) the schedule's text with a mark below it, then what
 /// would be right:
@@ -50,6 +51,8 @@ pub(crate) struct Fault {
     pub(crate) what: String,
     /// What would be right.
     pub(crate) meant: Meant,
+    /// What else is wrong with the text, further on.
+    pub(crate) more: Vec<Fault>,
 }
 
 /// What the author of a faulty schedule probably wanted.
@@ -68,7 +71,7 @@ pub(crate) enum Meant {
 impl Fault {
     /// A fault at a place, without a guess.
     pub(crate) fn new(at: Range<usize>, what: impl Into<String>) -> Fault {
-        Fault { field: None, at, what: what.into(), meant: Meant::Unknown }
+        Fault { field: None, at, what: what.into(), meant: Meant::Unknown, more: Vec::new() }
     }
 
     /// With what would be right.
@@ -111,23 +114,51 @@ impl ScheduleError {
         &self.0.text
     }
 
+    /// Each thing that is wrong by itself, for whoever shows the places in a larger text: the fields of a cron expression are all read.
+    ///
+    /// ```
+    /// # use hourhand_core::schedule::Schedule;
+    /// let error = Schedule::parse("61 * * * MUN", "UTC").unwrap_err();
+    /// let fields: Vec<_> = error.each().iter().map(|one| one.field()).collect();
+    /// assert_eq!(fields, [Some("minute"), Some("day-of-week")]);
+    /// ```
+    #[must_use]
+    pub fn each(&self) -> Vec<ScheduleError> {
+        if self.0.fault.more.is_empty() {
+            return vec![self.clone()];
+        }
+        let alone = |fault: &Fault| {
+            let meant = match &fault.meant {
+                // The whole text would not be right by this alone.
+                Meant::Instead(part) => Meant::Advice(format!("probably meant: `{part}`")),
+                meant => meant.clone(),
+            };
+            Fault { more: Vec::new(), meant, ..fault.clone() }.of(&self.0.text)
+        };
+        std::iter::once(&self.0.fault).chain(&self.0.fault.more).map(alone).collect()
+    }
+
     /// The whole text as it would be right, where that can be guessed.
     #[must_use]
     pub fn suggestion(&self) -> Option<String> {
-        match &self.0.fault.meant {
-            Meant::Unknown | Meant::Advice(_) => None,
-            Meant::Whole(whole) => Some(whole.clone()),
-            Meant::Instead(part) => {
-                let (text, at) = (&self.0.text, &self.0.fault.at);
-                let whole = format!("{}{part}{}", text.get(..at.start)?, text.get(at.end..)?);
-                Some(whole.split_whitespace().collect::<Vec<_>>().join(" "))
-            }
+        if let Meant::Whole(whole) = &self.0.fault.meant {
+            return Some(whole.clone());
         }
+        let mut text = self.0.text.clone();
+        // From the end, so that the places before stay where they are.
+        for fault in self.0.fault.more.iter().rev().chain([&self.0.fault]) {
+            let Meant::Instead(part) = &fault.meant else { return None };
+            text = format!("{}{part}{}", text.get(..fault.at.start)?, text.get(fault.at.end..)?);
+        }
+        Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
     /// All of it in one line, for logs and tables.
     #[must_use]
     pub fn summary(&self) -> String {
+        if !self.0.fault.more.is_empty() {
+            return self.each().iter().map(ScheduleError::summary).collect::<Vec<_>>().join("; ");
+        }
         let place =
             if self.0.fault.at.is_empty() { String::new() } else { format!(", in `{}`", one_line(&self.0.text)) };
         match self.advice() {
@@ -158,6 +189,9 @@ impl ScheduleError {
 
 impl fmt::Display for ScheduleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.0.fault.more.is_empty() {
+            return f.write_str(&self.each().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
+        }
         f.write_str(&self.sentence())?;
         let (text, at) = (&self.0.text, &self.0.fault.at);
         if let (false, Some(before), Some(marked)) = (at.is_empty(), text.get(..at.start), text.get(at.clone())) {

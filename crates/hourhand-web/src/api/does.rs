@@ -57,10 +57,16 @@ pub(crate) async fn resume(State(app): State<App>, ctx: Ctx, given: Given) -> An
 
 pub(crate) async fn cancel(State(app): State<App>, ctx: Ctx, given: Given) -> Answer {
     let meant = given.number("epoch");
-    match (app.operator_of(&ctx).cancel(given.job(), meant).await?, meant) {
-        (Some(epoch), _) => done(&app, &json!({ "answer": "cancelling", "epoch": epoch })),
-        (None, Some(epoch)) => refused(&app, "not_running", &format!("run {epoch} is not under way")),
-        (None, None) => refused(&app, "not_running", "nothing of it runs, and nothing was asked for"),
+    let cancelled = app.operator_of(&ctx).cancel(given.job(), meant).await?;
+    let withdrawn = cancelled.withdrawn;
+    match (cancelled.told, cancelled.lost, meant) {
+        (Some(epoch), ..) => done(&app, &json!({ "answer": "cancelling", "epoch": epoch, "withdrawn": withdrawn })),
+        (None, lost, _) if withdrawn > 0 => {
+            done(&app, &json!({ "answer": "withdrawn", "lost": lost, "withdrawn": withdrawn }))
+        }
+        (None, Some(lost), _) => refused(&app, "not_running", &format!("run {lost} is lost: its process is gone")),
+        (None, None, Some(epoch)) => refused(&app, "not_running", &format!("run {epoch} is not under way")),
+        (None, None, None) => refused(&app, "not_running", "nothing of it runs, and nothing was asked for"),
     }
 }
 

@@ -138,7 +138,10 @@ async fn what_is_not_there_is_said_in_json_below_the_api_and_as_a_page_elsewhere
 async fn json_steers_no_terminal_and_reads_back_as_it_was() {
     let site = Site::new().await;
     let name = "pay\u{202e}gpj.exe";
-    site.registered(name).await;
+    // No job is called so any more, but a stranger's row may be.
+    site.registered(JOB).await;
+    let renamed = "update hourhand.definition set job = U&'pay\\202Egpj.exe'; update hourhand.job set name = U&'pay\\202Egpj.exe'";
+    site.eye.batch_execute(renamed).await.unwrap();
     let answer = site.get("/api/status").await;
     assert!(answer.text.contains("pay\\u202egpj.exe") && !answer.text.contains('\u{202e}'), "{}", answer.text);
     assert_eq!(answer.json()[0]["job"], name);

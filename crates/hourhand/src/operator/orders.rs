@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::pg::Param;
 use crate::pg::row::get;
 use crate::pg::tstz::Tstz;
+use crate::scheduler::pause_is_over;
 
 /// A reason is shown in a line of every table.
 const REASON_CHARS_MAX: usize = 500;
@@ -23,23 +24,38 @@ fn reason_is_short(reason: Option<&str>) -> Result<(), Error> {
     }
 }
 
+/// What became of a wish to cancel: nothing of all this, if nothing runs, or another run than was meant, and nothing was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cancelled {
+    /// The run that is under way, and is told to stop.
+    pub told: Option<i64>,
+    /// The run that would be under way, but is lost: its process is gone, so there is nobody to tell. Its occurrence is run again,
+    /// unless the job is paused.
+    pub lost: Option<i64>,
+    /// So many requests for a run, or the rest of a backfill, are taken back.
+    pub withdrawn: u64,
+}
+
 impl Operator {
     /// Pauses a job on the whole fleet: no run of it starts until it is resumed, or until `until`. A run under way goes on; its
     /// epoch is the answer.
     ///
     /// # Errors
     ///
-    /// As [`Operator::status`].
+    /// As [`Operator::status`]; [`Error::is_config`] when `until` is over by the server's clock.
     pub async fn pause(&self, job: &str, until: Option<Timestamp>, reason: Option<&str>) -> Result<Option<i64>, Error> {
         reason_is_short(reason)?;
-        let until = until.map(Tstz);
+        let ends = until.map(Tstz);
         let params: [Param<'_>; 4] =
-            [(&job, Type::TEXT), (&until, Type::TIMESTAMPTZ), (&reason, Type::TEXT), (&self.actor, Type::TEXT)];
+            [(&job, Type::TEXT), (&ends, Type::TIMESTAMPTZ), (&reason, Type::TEXT), (&self.actor, Type::TEXT)];
         let rows = self.write("pause", &self.statements.pause, &params).await?;
         let Some(row) = rows.first() else { return Err(self.unknown(job).await) };
-        let running = (|| Ok::<(bool, i64), Trouble>((get(row, "open")?, get(row, "epoch")?)))();
-        let (open, epoch) = running.map_err(|trouble| self.failed("pause", trouble))?;
-        Ok(open.then_some(epoch))
+        let read = || Ok::<(bool, bool, i64), Trouble>((get(row, "paused")?, get(row, "open")?, get(row, "epoch")?));
+        match read().map_err(|trouble| self.failed("pause", trouble))? {
+            (true, open, epoch) => Ok(open.then_some(epoch)),
+            (false, ..) => Err(pause_is_over(job, until)),
+        }
     }
 
     /// Resumes a paused job: with its next occurrence, or with `catch_up` as if it had been missed. False: it was not paused.
@@ -60,19 +76,23 @@ impl Operator {
     }
 
     /// Asks for the run under way, wherever it is, to be cancelled: it is told to stop, and its occurrence is handled. `epoch` means
-    /// that run only. The answer is the run that has been asked to stop; `None`: nothing runs, or not that run. What is asked for and
-    /// has not begun is withdrawn, and with a run of a backfill the rest of it.
+    /// that run only. What is asked for and has not begun is withdrawn, and with a run of a backfill the rest of it.
     ///
     /// # Errors
     ///
     /// As [`Operator::status`].
-    pub async fn cancel(&self, job: &str, epoch: Option<i64>) -> Result<Option<i64>, Error> {
+    pub async fn cancel(&self, job: &str, epoch: Option<i64>) -> Result<Cancelled, Error> {
         let params: [Param<'_>; 3] = [(&job, Type::TEXT), (&epoch, Type::INT8), (&self.actor, Type::TEXT)];
         let rows = self.write("cancel", &self.statements.cancel, &params).await?;
         let Some(row) = rows.first() else {
             self.standing("cancel", job).await?;
-            return Ok(None);
+            return Ok(Cancelled { told: None, lost: None, withdrawn: 0 });
         };
-        get(row, "epoch").map_err(|trouble| self.failed("cancel", trouble))
+        let read = || {
+            let (epoch, running): (Option<i64>, bool) = (get(row, "epoch")?, get(row, "running")?);
+            let withdrawn = u64::try_from(get::<i64>(row, "withdrawn")?).unwrap_or(0);
+            Ok(Cancelled { told: epoch.filter(|_| running), lost: epoch.filter(|_| !running), withdrawn })
+        };
+        read().map_err(|trouble: Trouble| self.failed("cancel", trouble))
     }
 }

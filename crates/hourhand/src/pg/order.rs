@@ -22,9 +22,14 @@ impl Session {
                 let params: [Param<'_>; 4] =
                     [(name, Type::TEXT), (&until, Type::TIMESTAMPTZ), (reason, Type::TEXT), (actor, Type::TEXT)];
                 let rows = self.rows(&self.statements.pause, &params).await?;
-                let running = rows.first().map(|row| Ok((get(row, "open")?, get(row, "epoch")?)));
-                let running: Option<(bool, i64)> = running.transpose()?;
-                Ordered::Paused { running: running.filter(|(open, _)| *open).map(|(_, epoch)| epoch) }
+                match rows.first() {
+                    Some(row) if get(row, "paused")? => {
+                        let (open, epoch): (bool, i64) = (get(row, "open")?, get(row, "epoch")?);
+                        Ordered::Paused { running: open.then_some(epoch) }
+                    }
+                    Some(_) => Ordered::PauseOver,
+                    None => Ordered::Nothing,
+                }
             }
             Order::Resume { catch_up, actor } => {
                 let params: [Param<'_>; 3] = [(name, Type::TEXT), (catch_up, Type::BOOL), (actor, Type::TEXT)];
@@ -34,11 +39,10 @@ impl Session {
             Order::Cancel { epoch, actor } => {
                 let params: [Param<'_>; 3] = [(name, Type::TEXT), (epoch, Type::INT8), (actor, Type::TEXT)];
                 let rows = self.rows(&self.statements.cancel, &params).await?;
-                let meant: Option<Option<i64>> = rows.first().map(|row| get(row, "epoch")).transpose()?;
-                match meant {
-                    Some(Some(epoch)) => Ordered::Cancelling(epoch),
-                    Some(None) => Ordered::Withdrawn,
-                    None => Ordered::Nothing,
+                match rows.first() {
+                    Some(row) if get(row, "running")? => Ordered::Cancelling(get(row, "epoch")?),
+                    Some(row) if get::<i64>(row, "withdrawn")? > 0 => Ordered::Withdrawn,
+                    Some(_) | None => Ordered::Nothing,
                 }
             }
             Order::Close { request } => {

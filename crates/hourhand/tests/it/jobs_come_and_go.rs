@@ -40,7 +40,7 @@ async fn what_is_wrong_with_an_added_job_is_an_error_that_names_it_and_nothing_o
     for complaint in ["two jobs are called \"bad\"", "61", "retention: days are not all equally long: in hours"] {
         assert!(all.contains(complaint), "{all}");
     }
-    assert!(node.trigger("order-sync:2").await.unwrap_err().is_config());
+    assert!(node.trigger("order-sync:2").await.unwrap_err().is_unknown_job());
     node.shutdown().await;
     assert_eq!(world.number("select count(*) from hourhand.job").await, 1);
 }
@@ -65,8 +65,8 @@ async fn a_removed_job_drains_and_another_node_goes_on_with_it() {
     let a = world.node("a").job(first.job_of("a", daily(), Duration::from_secs(2))).start().await.unwrap();
     let run = first.run(1, Duration::from_secs(6)).await.run;
     assert_eq!(a.remove(JOB).await.unwrap(), Some(run.epoch()));
-    assert!(a.remove(JOB).await.unwrap_err().is_config(), "removed twice");
-    assert!(a.trigger(JOB).await.unwrap_err().is_config());
+    assert!(a.remove(JOB).await.unwrap_err().is_unknown_job(), "removed twice");
+    assert!(a.trigger(JOB).await.unwrap_err().is_unknown_job());
     assert!(!run.is_cancelled());
     world.until(Duration::from_secs(6), "select count(*) from hourhand.history where outcome = 'succeeded'", 1).await;
     world.until(Duration::from_secs(3), "select count(*) from pg_locks where locktype = 'advisory'", 0).await;

@@ -88,7 +88,7 @@ async fn a_paused_job_is_answered_paused_and_an_unknown_one_with_the_known_names
     world.eye.batch_execute("insert into hourhand.pause (job, active) values ('order-sync', true)").await.unwrap();
     assert_eq!(node.trigger(JOB).await.unwrap(), Triggered::Paused);
     let error = node.trigger("order-snyc").await.unwrap_err();
-    assert!(error.is_config() && error.to_string().contains("order-sync"), "{error}");
+    assert!(error.is_unknown_job() && error.to_string().ends_with("is \"order-sync\" meant?"), "{error}");
     node.shutdown().await;
     assert!(journal.entries().is_empty());
 }

@@ -71,7 +71,11 @@ async fn a_pause_ends_by_itself_and_what_was_due_in_it_is_passed_over() {
     let journal = Journal::default();
     let node = world.node("a").job(journal.job_of("a", every_second(), Duration::ZERO)).start().await.unwrap();
     journal.run(1, Duration::from_secs(5)).await;
-    let until = jiff::Timestamp::now() + jiff::SignedDuration::from_millis(2500);
+    let now = jiff::Timestamp::now();
+    let refused = node.pause(JOB, Some(now - jiff::SignedDuration::from_secs(60)), None, None).await.unwrap_err();
+    assert!(refused.is_config() && refused.to_string().contains("is over: a pause ends ahead"), "{refused}");
+    assert_eq!(world.number("select count(*) from hourhand.pause").await, 0);
+    let until = now + jiff::SignedDuration::from_millis(2500);
     node.pause(JOB, Some(until), None, None).await.unwrap();
     let before = journal.entries().len();
     let next = journal.run(before + 1, Duration::from_secs(6)).await.run;

@@ -206,3 +206,36 @@ async fn a_new_name_without_an_old_row_is_a_new_job_and_a_wrong_old_name_an_erro
     assert!(error.is_config() && error.to_string().contains("renamed_from"), "{error}");
     node.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_scheduler_never_has_a_job_beside_its_former_self() {
+    let world = World::new().await;
+    let (old, new) = (Journal::default(), Journal::default());
+    let job = |journal: &Journal| journal.job_of("a", daily(), Duration::from_secs(2));
+    let other = || Job::new("order-fetch", daily(), async |_| Ok::<_, Failure>(())).renamed_from(JOB);
+    let Err(error) = world.node("a").job(job(&old)).job(renamed(&new, Duration::ZERO)).job(other()).start().await
+    else {
+        panic!("it starts")
+    };
+    let wanted = "job \"order-pull\": renamed_from: \"order-sync\" is a job of this scheduler, and keeps its state: leave one of the two out\n\
+                  job \"order-fetch\": renamed_from: \"order-sync\" is a job of this scheduler, and keeps its state: leave one of the two out\n\
+                  job \"order-fetch\": renamed_from: \"order-pull\" was called \"order-sync\" too, and only one can go on where that was";
+    assert_eq!(error.to_string(), wanted);
+    world.registered_yesterday().await;
+    let node = world.node("a").job(job(&old)).start().await.unwrap();
+    let refused = async |job| node.add(job).await.unwrap_err().to_string();
+    assert!(refused(other()).await.contains("is a job of this scheduler"));
+    old.run(1, Duration::from_secs(5)).await;
+    // The lock under which it runs is this session's: it would not refuse the new name.
+    assert!(node.remove(JOB).await.unwrap().is_some());
+    node.add(renamed(&new, Duration::ZERO)).await.unwrap();
+    assert_eq!(old.under_way(), 0, "taken over while it ran");
+    assert!(refused(other()).await.contains("was called \"order-sync\" too"));
+    assert!(refused(job(&old)).await.contains("keeps its state"));
+    node.trigger(NEW).await.unwrap();
+    let run = new.run(1, Duration::from_secs(5)).await.run;
+    assert_eq!(run.window().from, old.entries()[0].run.window().until);
+    node.remove(NEW).await.unwrap();
+    node.add(job(&old)).await.unwrap();
+    node.shutdown().await;
+}

@@ -119,15 +119,23 @@ async fn pause_resume_and_cancel_reach_the_node_and_are_in_the_audit_trail() {
     let node = world.node("a").job(journal.endless_job("a", yearly())).start().await.unwrap();
     let operator = operator(&world).await;
     assert!(!operator.resume(JOB, false).await.unwrap());
-    assert_eq!(operator.cancel(JOB, None).await.unwrap(), None);
+    let cancelled = async |epoch| {
+        let cancelled = operator.cancel(JOB, epoch).await.unwrap();
+        (cancelled.told, cancelled.lost, cancelled.withdrawn)
+    };
+    assert_eq!(cancelled(None).await, (None, None, 0));
     let Triggered::Started { epoch } = node.trigger(JOB).await.unwrap() else { panic!("not started") };
     let until = "2099-01-01T00:00:00Z".parse().unwrap();
+    let past = Some("2019-01-01T00:00:00Z".parse().unwrap());
+    let refused = operator.pause(JOB, past, None).await.unwrap_err();
+    assert!(refused.is_config() && refused.to_string().contains("is over"), "{refused}");
+    assert!(operator.status(Some(JOB)).await.unwrap().remove(0).paused.is_none());
     assert_eq!(operator.pause(JOB, Some(until), Some("moving house")).await.unwrap(), Some(epoch));
     let paused = operator.status(Some(JOB)).await.unwrap().remove(0).paused.unwrap();
     assert_eq!((paused.until, paused.reason.as_deref()), (Some(until), Some("moving house")));
     assert_eq!(paused.actor.as_deref(), Some("ann@desk"));
-    assert_eq!(operator.cancel(JOB, Some(epoch + 1)).await.unwrap(), None);
-    assert_eq!(operator.cancel(JOB, None).await.unwrap(), Some(epoch));
+    assert_eq!(cancelled(Some(epoch + 1)).await, (None, None, 0));
+    assert_eq!(cancelled(None).await, (Some(epoch), None, 0));
     eventually(Duration::from_secs(5), async || {
         let query = HistoryQuery { epoch: Some(epoch), ..HistoryQuery::default() };
         let found = operator.history(&query).await.unwrap();
@@ -146,4 +154,30 @@ async fn pause_resume_and_cancel_reach_the_node_and_are_in_the_audit_trail() {
     );
     assert!(acts.iter().all(|act| act.actor.as_deref() == Some("ann@desk")));
     node.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancel_says_what_it_took_back_and_that_nobody_is_there_to_be_told() {
+    let world = World::new().await;
+    let job = Journal::default().job_of("a", yearly(), Duration::ZERO);
+    world.node("a").job(job).start().await.unwrap().shutdown().await;
+    let lost = "update hourhand.job set epoch = 7, pid = 1, trigger = 'manual', started_at = now();
+        insert into hourhand.request (job, kind, expires_at) values ('order-sync', 'trigger', now() + interval '1 h')";
+    world.eye.batch_execute(lost).await.unwrap();
+    let operator = operator(&world).await;
+    for withdrawn in [1, 0] {
+        let cancelled = operator.cancel(JOB, None).await.unwrap();
+        assert_eq!((cancelled.told, cancelled.lost, cancelled.withdrawn), (None, Some(7), withdrawn));
+    }
+    let again =
+        "insert into hourhand.request (job, kind, expires_at) values ('order-sync', 'trigger', now() + interval '1 h')";
+    world.eye.batch_execute(again).await.unwrap();
+    // A scheduler's own answer is the run that stops, and there is none.
+    let job = Journal::default().job_of("b", yearly(), Duration::ZERO);
+    let held = "select pg_try_advisory_lock(hourhand.key('order-sync'))";
+    world.eye.batch_execute(held).await.unwrap();
+    let node = world.node("b").job(job).start().await.unwrap();
+    assert_eq!(node.cancel(JOB, None, None).await.unwrap(), None);
+    node.shutdown().await;
+    world.until(Duration::from_secs(1), "select count(*) from hourhand.request where answered_at is null", 0).await;
 }

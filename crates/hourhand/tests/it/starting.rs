@@ -91,6 +91,7 @@ async fn a_second_scheduler_for_the_same_database_in_one_process_is_refused_unti
     let first = start().await.unwrap();
     let error = start().await.unwrap_err();
     assert!(error.is_config() && error.to_string().contains("already"), "{error}");
+    assert!(error.to_string().contains("no namespace") && !error.to_string().contains("None"), "{error}");
     // Another namespace with a schema of its own is another scheduler.
     let builder = Scheduler::builder(world.database.url()).namespace("other").schema("other").migrate(true);
     let other = builder.job(idle(JOB, Schedule::hourly())).start().await.unwrap();
@@ -133,4 +134,20 @@ async fn runs_max_bounds_the_bodies_of_a_process_and_the_locks_it_takes() {
     journal.run(12, Duration::from_secs(10)).await;
     node.shutdown().await;
     assert_eq!(journal.most_at_once(), 3);
+}
+
+#[tokio::test]
+async fn both_addresses_are_read_and_every_field_of_a_schedule_and_lengths_keep_their_sign() {
+    let error = Scheduler::builder("postgres://db/shop?sslmode=odd")
+        .session_url("postgres://db/shop?sslmode=queer")
+        .job(idle("sync", Schedule::cron("61 24 * JAM *")).lookback(-1.seconds()))
+        .start_delay(-90.seconds())
+        .start()
+        .await
+        .unwrap_err();
+    let text = error.to_string();
+    for part in ["database: the query", "session_url: the query", "61 is too large", "24 is too large", "JAM"] {
+        assert!(text.contains(part), "nothing of {part:?} in {text}");
+    }
+    assert!(text.contains("lookback: -1s is not between") && text.contains("start_delay: -1m 30s is less"), "{text}");
 }

@@ -45,3 +45,23 @@ async fn runs_are_counted_by_their_outcome() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_backfills_run_is_counted_and_is_not_late() {
+    let (world, service) = (World::new().await, Service::that(Answer::Status(200, String::new())).await);
+    // Every year: nothing else comes due.
+    world.configure(&format!("[job.sync]\nschedule = \"0 0 1 1 *\"\nhttp = {{ url = \"{}\" }}\n", service.url));
+    let up = world.up();
+    up.answers("/healthz", 200).await;
+    let operator = hourhand::Operator::builder(world.database.url()).connect().await.unwrap();
+    let (from, until) = ("2020-01-01T00:00:00Z".parse().unwrap(), "2021-01-01T00:00:00Z".parse().unwrap());
+    operator.backfill("sync", from, until).await.unwrap();
+    eventually(SOON, async || {
+        let (_, text) = up.get("/metrics").await;
+        let counted = text.contains("hourhand_runs_total{job=\"sync\",outcome=\"succeeded\"} 1");
+        if counted { Ok(text) } else { Err(text) }
+    })
+    .await;
+    let (_, text) = up.get("/metrics").await;
+    assert!(!text.contains("hourhand_run_lateness_seconds_count"), "{text}");
+}

@@ -96,7 +96,7 @@ async fn a_cancelled_run_breaks_its_call_off() {
     let mut up = world.up();
     service.call(1).await;
     let operator = hourhand::Operator::builder(world.database.url()).connect().await.unwrap();
-    assert!(operator.cancel("sync", None).await.unwrap().is_some());
+    assert!(operator.cancel("sync", None).await.unwrap().told.is_some());
     let (outcome, ..) = world.first_end("sync").await;
     assert_eq!(outcome, "cancelled");
     eventually(SOON, async || if service.broken_off() > 0 { Ok(()) } else { Err("the call goes on") }).await;

@@ -57,9 +57,12 @@ impl Expression {
             6 => &Field::ALL[..],
             _ => return Err(wrong_count(&words)),
         };
-        let sets =
-            words.iter().zip(fields).map(|(word, field)| item::read(*field, *word)).collect::<Result<Vec<_>, _>>();
-        let sets = sets.map_err(|fault| refine(fault, &words))?;
+        let read = words.iter().zip(fields).map(|(word, field)| item::read(*field, *word));
+        let (sets, faults): (Vec<_>, Vec<_>) = read.partition(Result::is_ok);
+        if let Some(fault) = together(faults.into_iter().filter_map(Result::err), &words) {
+            return Err(fault);
+        }
+        let sets: Vec<Set> = sets.into_iter().filter_map(Result::ok).collect();
         let text = sets.iter().map(|set| set.text.as_str()).collect::<Vec<_>>().join(" ");
         let seconds = (sets.len() == 5).then(|| Set::one(Field::Second, 0));
         match <[Set; 6]>::try_from(seconds.into_iter().chain(sets).collect::<Vec<_>>()) {
@@ -169,13 +172,15 @@ fn one_word(word: &str) -> Option<String> {
         .filter(|every| crate::schedule::every::Every::read(every.trim_start_matches("every"), 0).is_ok())
 }
 
-/// Sharpens a fault in one field by a look at all of them: `?` among six fields is Quartz, whose first is the second.
-fn refine(fault: Fault, words: &[Word<'_>]) -> Fault {
+/// All that is wrong with the fields, sharpened by a look at all of them: `?` among six fields is Quartz, whose first is the second.
+fn together(mut faults: impl Iterator<Item = Fault>, words: &[Word<'_>]) -> Option<Fault> {
+    let first = faults.next()?;
     let quartz = words.len() == 6 && words.iter().any(|word| word.text == "?");
-    if !quartz {
-        return fault;
-    }
-    fault.meant(Meant::Whole(without_quartz(words)))
+    let right = quartz.then(|| without_quartz(words)).filter(|right| Expression::read(right).is_ok());
+    Some(match right {
+        Some(right) => first.meant(Meant::Whole(right)),
+        None => Fault { more: faults.collect(), ..first },
+    })
 }
 
 /// Quartz's six fields as crontab(5) has them: no `?`, and no seconds if they are 0.

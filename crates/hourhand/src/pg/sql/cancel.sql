@@ -1,8 +1,18 @@
 -- Asks for the run under way to be cancelled: by its epoch, so that the wish is void for any other. Its node hears the notice, and
--- at the latest its next ping finds the row. What is asked for and has not begun is withdrawn, and with a run of a backfill the rest of it.
+-- at the latest its next ping finds the row. One that nobody has is lost, and the answer says so. What is asked for and has not begun is withdrawn, and with a run of a backfill the rest of it.
 -- $1 name, $2 epoch meant (null: the one under way, and whatever is asked for), $3 actor
 with meant as (
-  select j.name, j.key, j.epoch from {schema}.job j
+  select j.name, j.key, j.epoch,
+    -- As in status.sql.
+    exists (
+      select from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+      where l.locktype = 'advisory' and l.granted and l.mode = 'ExclusiveLock' and l.objsubid = 1
+        and l.database = (select oid from pg_database where datname = current_database())
+        and ((l.classid::bigint << 32) | l.objid::bigint) = j.key and l.pid = j.pid
+        and (a.backend_start is null or a.backend_start = j.backend_start))
+    or exists (
+      select from {schema}.lease e where e.job = j.name and e.epoch = j.epoch and e.expires_at > clock_timestamp()) as running
+  from {schema}.job j
   where j.name = $1::text and j.epoch > j.ended_epoch and coalesce(j.epoch = $2::bigint, true)
 ),
 asked as (
@@ -21,6 +31,6 @@ noted as (
     'withdrawn', nullif((select count(*) from withdrawn), 0)))
   where exists (select from meant) or exists (select from withdrawn)
 )
-select m.epoch, pg_notify('hourhand', 'cancel ' || m.key) as said from meant m
+select m.epoch, m.running, (select count(*) from withdrawn) as withdrawn, pg_notify('hourhand', 'cancel ' || m.key) as said from meant m
 union all
-select null, null from (select 1 from withdrawn limit 1) w where not exists (select from meant)
+select null, false, count(*), null from withdrawn where not exists (select from meant) having count(*) > 0
