@@ -1,4 +1,12 @@
 //! What a run of the simulator is given, and the jobs that its seed draws.
+//!
+//! Everything is small on purpose: a ttl of seconds, jobs due every half a minute, bodies that last from nothing to most of a period. What
+//! takes a deploy of days to go wrong (a retry that meets a takeover that meets a new definition) then happens within minutes of
+//! virtual time, and ten thousand such minutes are run before anything is released. Half of the jobs get another schedule by a
+//! deploy, some another name, some become or cease to be continuous: a rolling deploy is the rule here, not the exception.
+//!
+//! What was drawn first is drawn in the same order for ever, and later additions have streams of their own, so that a seed that
+//! once found something stays the run that found it.
 
 use std::time::Duration;
 

@@ -1,4 +1,8 @@
 //! A process: the node, its line to the server, and what stands in for the loop that drives them.
+//!
+//! Its clocks are its own. The monotonic one is true; the wall clock is off by up to ten seconds, and a fault may move it by an hour:
+//! nodes are to decide by the server's, as far as they can tell it from answers. Frozen, it does nothing and learns nothing, while
+//! its kernel keeps the connection and what arrives waits for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,4 +1,8 @@
 //! The durable part: the rows, history, and what the other tables say.
+//!
+//! A failover carries over a copy of this, some moments old, and nothing else: sessions, locks and open transactions are gone. What stands
+//! here is therefore all that the protocol may build on, and it is deliberately little: facts of the newest start, the newest recorded
+//! end, what is handled, what is covered, and the counters of the one occurrence that is open. Whether a run goes on is not among it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -88,7 +92,8 @@ impl Row {
         self.trigger == Some(Trigger::Continuous)
     }
 
-    /// A start's part in the counters.
+    /// A start's part in the counters: they belong to the open occurrence, so they go on if this start is for it, and begin anew
+    /// otherwise. A manual run has none and leaves them alone, or asking for a run by hand would give a failing job fresh attempts.
     pub(crate) fn begin_counters(&mut self, occurrence: Option<Timestamp>, trigger: Trigger) {
         let continuous = trigger == Trigger::Continuous;
         let same = occurrence.is_some() && self.open_for == occurrence;
@@ -135,7 +140,8 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// The unique index over (job, epoch): the first recorded end stands.
+    /// The unique index over (job, epoch): the first recorded end stands. A node that was cut off may bring its own word for a run
+    /// that somebody else has taken for lost by then.
     pub(crate) fn has_end(&self, job: usize, epoch: i64) -> bool {
         self.history.iter().rev().any(|record| record.job == job && record.epoch == Some(epoch))
     }
