@@ -34,7 +34,7 @@ pub struct Registered {
 pub struct Renamed {
     /// Its name.
     pub to: String,
-    /// What is handled there.
+    /// Occurrences up to here need no run there, for whatever reason.
     pub handled_until: Timestamp,
     /// A run of it has not ended.
     pub open: bool,

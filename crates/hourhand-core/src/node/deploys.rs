@@ -73,7 +73,6 @@ impl Node {
     /// definition will have waited too long, whichever comes first.
     pub(super) fn stands_down_until(&self, slot: Slot, facts: &Facts, server: Timestamp) -> Option<Timestamp> {
         let job = self.job(slot);
-        let own = next_start(&job.definition, server);
         let late = facts.other.as_ref().and_then(|other| {
             let theirs = next_start(registered(job, facts), facts.floor())?;
             theirs.checked_add(self.patience(other)).ok()
@@ -82,6 +81,8 @@ impl Node {
         let soon =
             SignedDuration::try_from(LOOK_AGAIN / 2 + spread(LOOK_AGAIN / 2, self.settings.seed ^ slot.0 as u64));
         let again = soon.ok().and_then(|soon| server.checked_add(soon).ok());
+        // What should always be running is due by its own definition at any time: somebody may have registered that again.
+        let own = if job.is_continuous() { again } else { next_start(&job.definition, server) };
         [own, late.filter(|late| *late > server).or(again)].into_iter().flatten().min()
     }
 

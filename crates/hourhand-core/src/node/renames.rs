@@ -88,10 +88,21 @@ impl Node {
     /// The row is gone (a failover lost it, or the schema was made anew): where the job is to be found is asked for again, as at the
     /// start of the process. Registered as a new job it would run beside the one under the other name.
     pub(super) fn register_anew(&mut self, slot: Slot) {
-        let mut job = self.job_mut(slot);
-        job.heir_of = Inheritance::by(&job.definition);
-        drop(job);
         self.unregistered.insert(slot);
+        self.inherit_again(slot);
+    }
+
+    /// A new session: the server may be another one, which does not know of what was taken over and not registered yet.
+    pub(super) fn inherit_anew(&mut self) {
+        let slots: Vec<Slot> = self.unregistered.iter().copied().collect();
+        slots.into_iter().for_each(|slot| self.inherit_again(slot));
+    }
+
+    fn inherit_again(&mut self, slot: Slot) {
+        let mut job = self.job_mut(slot);
+        if job.heir_of.is_none() {
+            job.heir_of = Inheritance::by(&job.definition);
+        }
     }
 
     /// When the first occurrence that is not handled under the other name has waited too long for it; of a continuous job, when it
@@ -108,6 +119,9 @@ impl Node {
     pub(super) fn renamed_until(&self, slot: Slot, renamed: &Renamed, server: Timestamp) -> Option<Timestamp> {
         let soon = SignedDuration::try_from(spread(LOOK_AGAIN, self.settings.seed ^ slot.0 as u64)).ok()?;
         let again = server.checked_add(soon).ok();
-        self.renamed_late_at(slot, renamed).filter(|late| *late > server).or(again)
+        let late = self.renamed_late_at(slot, renamed).filter(|late| *late > server);
+        // A pause may last: whoever resumes it waits for the next occurrence, or has somebody to run what is due.
+        let next = next_start(&self.job(slot).definition, server).filter(|_| renamed.paused);
+        late.or(next).or(again)
     }
 }

@@ -87,6 +87,7 @@ impl Node {
         }
         self.learn_clock(now, server);
         self.try_unrecorded_whole(now.mono);
+        self.inherit_anew();
         self.look_after_silence();
     }
 

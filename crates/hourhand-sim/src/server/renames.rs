@@ -29,7 +29,10 @@ impl Server {
         let there = self.store.rows.get(&to)?;
         Some(Renamed {
             to: self.definitions[to][0].name.to_string(),
-            handled_until: there.handled_until,
+            handled_until: there
+                .handled_until
+                .max(there.counts_from)
+                .max(there.resumed_at.unwrap_or(there.counts_from)),
             open: there.epoch > there.ended_epoch,
             paused: there.paused,
             idle_since: there.not_before.max(there.last_success_at).max(Some(there.counts_from)).max(there.resumed_at),

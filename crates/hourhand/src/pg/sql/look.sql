@@ -13,9 +13,9 @@ with locks as materialized (
 select j.name, clock_timestamp() as now,
   j.epoch, j.ended_epoch, j.handled_until, j.covered_until, d.counts_from,
   d.fingerprint, case when d.fingerprint <> w.fingerprint then d.body::text end as other, j.key,
-  r.name as renamed_to, r.handled_until as renamed_handled_until, r.epoch > r.ended_epoch as renamed_open,
+  r.name as renamed_to, greatest(r.handled_until, rf.counts_from) as renamed_handled_until, r.epoch > r.ended_epoch as renamed_open,
   coalesce(rp.active and (rp.until is null or rp.until > clock_timestamp()), false) as renamed_paused,
-  greatest(r.not_before, r.last_success_at, rd.counts_from, rp.resumed_at) as renamed_idle_since,
+  greatest(r.not_before, r.last_success_at, rf.counts_from) as renamed_idle_since,
   j.open_for, j.attempts, j.failures, j.deaths, j.not_before,
   j.node, j.started_at, j.scheduled_for, j.trigger, j.last_outcome, j.last_success_at, d.known_at,
   coalesce(p.active and (p.until is null or p.until > clock_timestamp()), false) as paused,
@@ -49,6 +49,10 @@ left join {schema}.definition d on d.job = j.name
 left join {schema}.job r on r.name = j.renamed_to
 left join {schema}.definition rd on rd.job = r.name
 left join {schema}.pause rp on rp.job = r.name
+left join lateral (
+  -- What came due before counts as handled: the schedule was another, or the job was paused.
+  select greatest(rd.counts_from,
+    case when rp.active and rp.until <= clock_timestamp() then rp.until else rp.resumed_at end) as counts_from) rf on true
 left join {schema}.pause p on p.job = j.name
 left join lateral (
   select l.holder, l.epoch, l.token is not distinct from $2::text::uuid as own,
