@@ -197,7 +197,7 @@ impl Job {
         self
     }
 
-    /// How late an occurrence may still start, also as a retry: not shorter than the backoff of one. Default: no limit.
+    /// How late an occurrence may still start, also as a retry. Default: no limit.
     pub fn deadline<L>(mut self, length: L) -> Job
     where
         L: TryInto<SignedDuration, Error: Display>,
@@ -273,7 +273,7 @@ impl Job {
     }
 
     /// What becomes of an occurrence whose run failed. Default: it waits for its successor. That replaces one that still waits for a
-    /// retry, so a backoff longer than any period of the schedule is refused (but with [`CatchUp::All`], where each has its turn).
+    /// retry (but with [`CatchUp::All`], where each has its turn). Refused: no attempts, a factor of 0, a `backoff_max` below the backoff.
     pub fn retry(mut self, retry: Retry) -> Job {
         self.complaints.extend(sense::of_retry(&retry));
         self.policies.retry = Some(retry);

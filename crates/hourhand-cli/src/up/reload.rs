@@ -110,7 +110,7 @@ impl Sidecar {
             Ok(Some(epoch)) => info!(job = name, epoch, "the job goes; a run of it goes on to its end"),
             Ok(None) => {}
             // One that was still waiting to come is not there.
-            Err(error) if error.is_config() => {}
+            Err(error) if error.is_unknown_job() => {}
             Err(error) => warn!(job = name, "the job could not be taken out: {error}"),
         }
     }

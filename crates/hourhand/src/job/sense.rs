@@ -1,7 +1,7 @@
 //! Policies that mean nothing, each by itself well-formed: whoever writes one expects what will never come.
 //!
-//! Only what can never do anything is refused. What is unusual but does something (a timeout over the period, a deadline below the catch-up
-//! window) is the job's own business.
+//! Only what can never do anything is refused. What is unusual but does something (a timeout over the period, a backoff over it, as long as
+//! errors may ask for a shorter wait of their own) is the job's own business.
 
 use std::collections::{HashMap, HashSet};
 
@@ -86,14 +86,7 @@ impl Job {
             let of_occurrences = self.policies_set().filter(|policy| !OF_RUNS.contains(policy)).chain(self.hooks_set());
             return of_occurrences.map(|policy| leave_out(why, policy)).chain(self.never_warns()).collect();
         }
-        let all = [
-            self.never_warns(),
-            self.never_in_its_period(),
-            self.never_tried_again(),
-            self.never_before_the_deadline(),
-            self.never_caught_up(),
-            self.never_overlaps(),
-        ];
+        let all = [self.never_warns(), self.never_in_its_period(), self.never_caught_up(), self.never_overlaps()];
         all.into_iter().flatten().collect()
     }
 
@@ -137,31 +130,6 @@ impl Job {
         Some(format!(
             "jitter: {jitter:#} is longer than the schedule's period of {period:#}, so that runs would start after the next \
              occurrence: at most the period"
-        ))
-    }
-
-    /// A newer occurrence replaces the one that waits, but where each has its turn.
-    fn never_tried_again(&self) -> Option<String> {
-        let retry = self.policies.retry.filter(|retry| retry.attempts > 1)?;
-        let in_turn = matches!(self.policies.catch_up, Some(CatchUp::All(_)));
-        if in_turn || self.starts != Starts::BySchedule || retry.backoff.is_zero() {
-            return None;
-        }
-        let backoff = retry.backoff;
-        let period = longest_period(&self.schedule, backoff)?;
-        Some(format!(
-            "retry: with a backoff of {backoff:#} and an occurrence every {period:#}, the next one always comes before the retry and \
-             replaces it: a shorter backoff, or no retry"
-        ))
-    }
-
-    fn never_before_the_deadline(&self) -> Option<String> {
-        let deadline = self.policies.deadline?;
-        let retry = self.policies.retry.filter(|retry| retry.attempts > 1 && retry.backoff > deadline)?;
-        let backoff = retry.backoff;
-        Some(format!(
-            "deadline: an occurrence may start {deadline:#} late, also as a retry, but the backoff is {backoff:#}: none would ever \
-             be tried again. A longer deadline, or no retry"
         ))
     }
 
@@ -246,11 +214,6 @@ mod tests {
                 "warn_after: 10m is not shorter than the timeout, 10m",
             ),
             (job("every 90s").jitter(91.seconds()), "jitter: 1m 31s is longer than the schedule's period of 1m 30s"),
-            (
-                job("@hourly").retry(fixed(3, 61)),
-                "retry: with a backoff of 1h 1m and an occurrence every 1h, the next one always comes",
-            ),
-            (job("@daily").deadline(5.minutes()).retry(fixed(3, 10)), "deadline: an occurrence may start 5m late"),
             (job("@daily").retry(odd), "retry: a backoff of -1s"),
             (job("@daily").retry(absurd), "retry: a backoff_max of 2562047788015215h 30m 7s 999ms"),
             (
@@ -279,6 +242,8 @@ mod tests {
             job("0 9 * * MON-FRI").jitter(30.hours()),
             job("@hourly").catch_up(CatchUp::All(3)).catch_up_window(2.hours()).retry(fixed(3, 600)),
             job("@hourly").catch_up(CatchUp::None).deadline(30.minutes()).retry(fixed(3, 10)),
+            // An error may ask for a wait of its own, which is shorter.
+            job("@hourly").retry(fixed(3, 61)).deadline(5.minutes()),
             job("@hourly").retry(fixed(1, 600)).deadline(1.minute()),
             job("@hourly").retry(Retry::fixed(3, SignedDuration::ZERO)),
             job("@daily").lookback(48.hours()).initial_window(1.hour()).deadline(40.hours()),

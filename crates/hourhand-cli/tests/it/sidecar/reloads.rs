@@ -111,3 +111,19 @@ async fn the_dashboard_follows_the_file_to_another_database() {
     let jobs = named(&up).await;
     assert!(jobs.contains("\"there\"") && !jobs.contains("\"here\""), "{jobs}");
 }
+
+#[tokio::test]
+async fn a_job_changes_its_name_with_the_file_and_changes_it_back() {
+    let (world, service) = (World::new().await, Service::that(Answer::Status(200, String::new())).await);
+    let named = |name: &str, before: &str| format!("{}renamed_from = \"{before}\"\n", job(name, &service.url));
+    world.configure(&job("sync", &service.url));
+    let mut up = world.up();
+    called(&service, "/sync").await;
+    for (times, (name, before)) in [("pull", "sync"), ("sync", "pull")].into_iter().enumerate() {
+        world.configure(&named(name, before));
+        up.process.signal(Signal::HUP);
+        up.says("the configuration is taken up", times + 1).await;
+        called(&service, &format!("/{name}")).await;
+    }
+    assert!(!up.log().contains("could not"), "{}", up.log());
+}
