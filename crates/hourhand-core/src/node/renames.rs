@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::life::Inheritance;
+use super::life::{Inheritance, Life};
 use super::looked::{LOOK_AGAIN, RECHECK_FOR};
 use super::{Node, Now};
 use crate::backoff::spread;
@@ -102,6 +102,10 @@ impl Node {
         let mut job = self.job_mut(slot);
         if job.heir_of.is_none() {
             job.heir_of = Inheritance::by(&job.definition);
+        }
+        // As before its first visit: not looked at before it is registered, whoever asks for a run.
+        if job.heir_of.is_some() && matches!(job.life, Life::Resting | Life::Contended(_)) {
+            (job.life, job.calendar_at) = (Life::Due, None);
         }
     }
 
