@@ -57,6 +57,8 @@ pub(crate) struct Checks {
     freed_at: Vec<At>,
     /// Since when each job's newest run is lost, and that is on no record.
     pub(crate) lost_since: Vec<Option<At>>,
+    /// When a body of each job was last seen at work.
+    pub(crate) worked_at: Vec<At>,
 }
 
 impl Checks {
@@ -78,6 +80,7 @@ impl Checks {
             covered: vec![None; jobs],
             freed_at: vec![At::default(); jobs],
             lost_since: vec![None; jobs],
+            worked_at: vec![At::default(); jobs],
         }
     }
 

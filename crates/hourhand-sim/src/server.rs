@@ -342,6 +342,7 @@ impl Server {
             Question::Late(late) => Execution::Done(Answer::Late(vec![false; late.len()])),
             Question::Known(slots) => self.known(&jobs, slots, at),
             Question::Prune => Execution::Done(Answer::Pruned(0)),
+            Question::Prepare => Execution::Done(Answer::Prepared),
             // Nobody orders anything here: pauses and cancels are written by the plan.
             Question::Order(_, Order::Close { request }) => self.close_request(*request),
             Question::Order(..) => Execution::Done(Answer::Ordered(Ordered::Nothing)),

@@ -19,6 +19,7 @@ mod pages;
 #[cfg(test)]
 mod prepared;
 mod probe;
+mod ready;
 pub(crate) mod row;
 mod session;
 mod sql;

@@ -53,6 +53,7 @@ impl Node {
             (Question::Maintain(slots), Answer::Obstacles(seen)) => self.obstacles_seen(now, slots, seen),
             (Question::Unblock(slot), Answer::Blocker(blocker)) => self.blocker_seen(now, slot, blocker),
             (Question::Prune, Answer::Pruned(rows)) => self.pruned(now, rows),
+            (Question::Prepare, Answer::Prepared) => {}
             (Question::Order(slot, _), Answer::Ordered(done)) => self.order_done(now, slot, done),
             (Question::Late(asked), Answer::Late(first)) => self.told_late(asked, first),
             (Question::Known(_), Answer::Known) => {}

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::index::Mark;
 use super::life::{Job, Life, Permit, Wish};
 use super::session::State;
+use super::timers::AHEAD;
 use super::{Asked, Node, Now};
 use crate::claim::ClaimEvent;
 use crate::protocol::{Action, Question, Slot};
@@ -29,7 +30,7 @@ impl Node {
     }
 
     fn plan_closed(&mut self, now: Now, retry_at: Mono) {
-        if !self.wants_session(now.mono) {
+        if !self.wants_session(now.mono) && !self.is_due_ahead(now) {
             return self.finish_if_done();
         }
         // The lock that a body of ours ran under is for the server to free, or for us once the body has ended: ending the
@@ -50,6 +51,7 @@ impl Node {
                 if matches!(question, Question::Ping(_)) {
                     self.claim = self.claim.step(now.mono, ClaimEvent::PingSent, &self.spans);
                 }
+                self.session.prepared |= question == Question::Prepare;
                 self.asked = Some(Asked { question: question.clone(), at: now.mono });
                 self.act(Action::Ask(question));
             }
@@ -127,6 +129,20 @@ impl Node {
             .or_else(|| self.make_known())
             .or_else(|| self.settle_lost(now.mono))
             .or_else(|| self.prune(now.mono))
+            .or_else(|| self.prepare(now))
+    }
+
+    /// Nothing else is to be asked, and a visit will come: what it sends is planned before it is due, not after.
+    fn prepare(&self, now: Now) -> Option<Question> {
+        let of_use = !self.leases() && !self.settings.rowless && !self.shutting_down();
+        (of_use && !self.session.prepared && self.keeps_session(now)).then_some(Question::Prepare)
+    }
+
+    /// Whether the session stays, with nothing to do, for what is due within the linger.
+    fn keeps_session(&self, now: Now) -> bool {
+        let soon = self.index.next_of_calendar().and_then(|(at, _)| self.clock.until(now, at));
+        let linger = self.settings.linger.max(AHEAD);
+        !self.shutting_down() && (self.settings.resident || soon.is_some_and(|wait| wait <= linger))
     }
 
     /// A lease that is not believed in any more may still be ours: it is not let go before the body that ran under it has ended,
@@ -261,11 +277,7 @@ impl Node {
             let waits_outside = job.waits_outside() && job.tickets.is_empty();
             !(waits_outside || only_unrecorded)
         });
-        if busy || now.mono < self.session.stay_until || (self.settings.resident && !self.shutting_down()) {
-            return;
-        }
-        let soon = self.index.next_of_calendar().and_then(|(at, _)| self.clock.until(now, at));
-        if soon.is_some_and(|wait| wait <= self.settings.linger) && !self.shutting_down() {
+        if busy || now.mono < self.session.stay_until || self.keeps_session(now) {
             return;
         }
         self.session.state = State::Closed { retry_at: now.mono };

@@ -50,6 +50,11 @@ impl Node {
         }
     }
 
+    /// It wakes on time for what is due.
+    pub(super) fn is_punctual(&self) -> bool {
+        self.rivals.losses == 0
+    }
+
     /// When to wake for what is due at `at`.
     pub(super) fn after_rivals(&self, slot: Slot, at: Timestamp) -> Timestamp {
         let losses = self.rivals.losses;

@@ -31,6 +31,8 @@ pub(super) struct Session {
     pub(super) doubt: bool,
     /// A look was answered since history was pruned last: a visit, of which pruning may be the end.
     pub(super) visited: bool,
+    /// It was asked to make its statements ready.
+    pub(super) prepared: bool,
     /// A statement failed: no further one before then.
     pub(super) quiet_until: Mono,
     pub(super) trouble: Option<Trouble>,
@@ -61,6 +63,7 @@ impl Session {
             stay_until: Mono::default(),
             doubt: false,
             visited: false,
+            prepared: false,
             quiet_until: Mono::default(),
             trouble: None,
             trouble_since: None,
@@ -81,6 +84,7 @@ impl Node {
     pub(super) fn connected(&mut self, now: Now, server: Timestamp, pid: i32) {
         self.session.state = State::Open { pid };
         self.session.quiet_until = now.mono;
+        self.session.prepared = false;
         if !self.leases() {
             self.session.doubt = false;
             self.claim = Claim::None;
@@ -287,6 +291,8 @@ impl Node {
             // History may grow for another hour.
             Question::Prune => self.prune_at = now.mono + self.settings.prune_interval,
             Question::SettleLost(_) => self.forget_lost(now.mono),
+            // A visit goes without; what ails the session the next question finds out.
+            Question::Prepare => {}
             // The way is not freed, then; the next refusal asks again.
             Question::Maintain(slots) => self.obstacles_seen(now, slots, Vec::new()),
             Question::Unblock(slot) => self.blocker_seen(now, slot, None),

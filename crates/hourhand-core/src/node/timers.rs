@@ -13,6 +13,9 @@ use crate::time::Mono;
 
 /// No sleep is longer: a suspended laptop or a stepped clock costs one piece.
 const SLEEP_MAX: Duration = Duration::from_secs(30);
+/// So long before an occurrence the session for it is opened: what connecting takes (some ten trips to the server and back, and what
+/// the server does for a new session), no lateness consists of.
+pub(super) const AHEAD: Duration = Duration::from_millis(500);
 
 impl Node {
     pub(super) fn let_time_pass(&mut self, now: Now) {
@@ -158,9 +161,19 @@ impl Node {
         }
     }
 
+    /// Something will be due at once, and this node, who wakes for it on time, has nothing else to do meanwhile than to connect. Who came too
+    /// late the last time wakes later ([`super::rivals`]), and takes nobody's place before.
+    pub(super) fn is_due_ahead(&self, now: Now) -> bool {
+        let wait = self.index.next_of_calendar().and_then(|(at, _)| self.clock.until(now, at));
+        self.is_punctual() && !self.shutting_down() && wait.is_some_and(|wait| wait <= AHEAD)
+    }
+
     /// How long the node may sleep, if nothing happens.
     pub fn wakes_in(&self, now: Now) -> Duration {
         let calendar = self.index.next_of_calendar().and_then(|(at, _)| self.clock.until(now, at));
+        let connects = matches!(self.session.state, State::Closed { .. }) && self.is_punctual();
+        let ahead = calendar.filter(|_| connects).and_then(|wait| wait.checked_sub(AHEAD));
+        let calendar = ahead.filter(|wait| !wait.is_zero()).or(calendar);
         let session = match self.session.state {
             State::Closed { retry_at } => Some(retry_at),
             State::Opening => None,

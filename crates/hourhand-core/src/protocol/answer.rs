@@ -141,6 +141,8 @@ pub enum Answer {
     Known,
     /// How many rows were removed.
     Pruned(usize),
+    /// Ready; or not, and asked no more on this session.
+    Prepared,
     /// What became of an order.
     Ordered(Ordered),
     /// Each lock was ours to let go.

@@ -83,6 +83,8 @@ pub enum Question {
     Prune,
     /// Carry out what a person orders.
     Order(Slot, Order),
+    /// Make the statements of a visit ready on this session: it is kept, and will send them soon.
+    Prepare,
     /// Let locks go, and say so.
     Unlock(Vec<Slot>),
     /// Let watches go.

@@ -45,7 +45,7 @@ use hourhand_core::job::Definition;
 use hourhand_core::key::Key;
 use hourhand_core::name::JobName;
 use hourhand_core::node::{Exclusion, Node, Settings};
-use hourhand_core::protocol::{Action, Event, Order, Question, Slot, Ticket, Trouble, TroubleKind};
+use hourhand_core::protocol::{Action, Answer, Event, Order, Question, Slot, Ticket, Trouble, TroubleKind};
 use hourhand_core::time::{Mono, Now};
 use jiff::{SignedDuration, Timestamp};
 
@@ -161,6 +161,8 @@ struct World {
     lost: Vec<i64>,
     epochs: HashMap<Slot, i64>,
     asked: Option<Question>,
+    /// Shows what is asked to make statements ready; otherwise that is answered, and no word lost about it.
+    prepares: bool,
     tickets: u64,
 }
 
@@ -189,6 +191,7 @@ impl Scene for World {
             lost: Vec::new(),
             epochs: HashMap::new(),
             asked: None,
+            prepares: false,
             tickets: 0,
         }
     }
@@ -238,6 +241,7 @@ impl World {
             "ttl" => self.settings.ttl = span(value),
             "start_delay" => self.settings.start_delay = span(value),
             "linger" => self.settings.linger = span(value),
+            "prepares" => self.prepares = true,
             "resident" => self.settings.resident = true,
             "migrate" => self.settings.migrate = true,
             "rowless" => self.settings.rowless = true,
@@ -268,7 +272,10 @@ impl World {
 
     fn happen(&mut self, event: Event) -> String {
         let now = self.now();
-        let actions = self.node.as_mut().unwrap().step(now, event);
+        let mut actions = self.node.as_mut().unwrap().step(now, event);
+        if !self.prepares && actions.pop_if(|action| *action == Action::Ask(Question::Prepare)).is_some() {
+            actions.extend(self.node().step(now, Event::Answered(Answer::Prepared)));
+        }
         actions.iter().map(|action| self.note(action)).collect::<Vec<String>>().join("\n")
     }
 

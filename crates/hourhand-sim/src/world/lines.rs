@@ -93,6 +93,8 @@ impl World {
             return self.feed(process, Event::ConnectFailed(Trouble { kind: TroubleKind::Unreachable, text }));
         }
         self.processes[process].line = Line::Open(pid);
+        // It may be ahead of what it is opened for.
+        self.processes[process].sent.push(self.now);
         let server = self.server.now(self.now);
         self.feed(process, Event::Connected { server, pid });
     }

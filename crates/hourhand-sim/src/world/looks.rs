@@ -22,6 +22,8 @@ use crate::time::At;
 const BOUND: Duration = Duration::from_secs(75);
 /// Within this a lost run is on record, once all is quiet: the next look that any node makes shows it, and its own node has its time.
 const LOST_BOUND: Duration = Duration::from_secs(150);
+/// Who waits for a lock, and does not watch it, has looked by then.
+const LOOKS_AGAIN: Duration = Duration::from_secs(45);
 /// More statements within a second are a loop that has run hot...
 const STATEMENTS_A_SECOND: usize = 250;
 /// ... unless so many come to each job: one process may run them all, and end them within a second.
@@ -73,6 +75,9 @@ impl World {
 
     /// A run that ended without a word is on record soon, though nobody wants its occurrence, or it had none.
     fn check_lost_runs(&mut self) {
+        for body in self.bodies.values() {
+            self.checks.worked_at[body.job] = self.now;
+        }
         let quiet = At::default() + self.plan.quiet_from();
         for job in 0..self.jobs.len() {
             let lost = self.server.is_lost(job, self.now);
@@ -85,18 +90,20 @@ impl World {
         }
     }
 
+    /// A body is at work, or was just now: who waited for its lock without the watch looks again after his while. One that has completed
+    /// its run and does not return keeps the lock as well.
+    fn was_busy(&self, job: usize) -> bool {
+        self.now - self.checks.worked_at[job] < LOOKS_AGAIN
+    }
+
     /// Whoever asked for a run before all was quiet has got one, or his request is void.
     fn check_requests_at_the_end(&mut self) {
         let (now, at) = (self.server.now(self.now), self.now);
         let quiet = At::default() + self.plan.quiet_from();
-        // A continuous body runs: it waits for that one's end.
-        let endless = |job: usize| {
-            self.server.store.rows.get(&job).is_some_and(|row| row.continuous() && row.epoch > row.ended_epoch)
-        };
         // Requests under an old name are not carried along.
         let renamed = |job: usize| self.server.store.rows.get(&job).is_some_and(|row| row.renamed_to.is_some());
         let waits = self.server.store.requests.iter().find(|asked| {
-            !endless(asked.job)
+            !self.was_busy(asked.job)
                 && !renamed(asked.job)
                 && !self.orphaned(asked.job)
                 && asked.open
@@ -147,9 +154,7 @@ impl World {
                 |definition: &Definition| facts.as_ref().is_none_or(|facts| overdue(definition, facts, now, bound));
             let other =
                 &self.server.definitions[job][1 - self.server.store.rows.get(&job).map_or(0, |row| row.version)];
-            // A body that has completed its run and does not return keeps the lock; that is rightly told.
-            let lingers = self.bodies.values().any(|body| body.job == job);
-            let late = by(&definition) && (!self.orphaned(job) || by(other)) && !lingers;
+            let late = by(&definition) && (!self.orphaned(job) || by(other)) && !self.was_busy(job);
             self.checks.require(!late, self.now, || format!("P8: job {job} is overdue when all is quiet: {facts:?}"));
         }
         self.check_requests_at_the_end();

@@ -241,6 +241,7 @@ pub(crate) fn name_of(question: &Question) -> &'static str {
         Question::Late(_) => "late",
         Question::Known(_) => "known",
         Question::Prune => "prune",
+        Question::Prepare => "prepare",
         Question::Order(..) => "order",
         Question::Start { .. } => "start",
         Question::Ping(_) => "ping",

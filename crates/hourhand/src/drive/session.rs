@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use hourhand_core::protocol::{Answer, Event, Question, Trouble};
+use hourhand_core::protocol::{Answer, Event, Question, Trouble, TroubleKind};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_postgres::Notification;
@@ -98,7 +98,10 @@ impl Line {
             }
             Happened::Answered(answer) => match answer {
                 Ok(answer) => Event::Answered(answer),
-                Err(trouble) => Event::Refused(trouble),
+                Err(trouble) => {
+                    self.probe |= trouble.kind == TroubleKind::Pooled;
+                    Event::Refused(trouble)
+                }
             },
             Happened::Notified(notification) => heard(notification.payload()),
             Happened::HintsLost => Event::HintsLost,

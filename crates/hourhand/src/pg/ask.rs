@@ -84,6 +84,7 @@ impl Session {
             Question::Late(late) => self.late(catalog, late).await,
             Question::Known(slots) => self.known(catalog, slots).await,
             Question::Prune => self.prune(catalog).await,
+            Question::Prepare => self.prepare(catalog).await,
             Question::Order(slot, order) => self.order(catalog, *slot, order).await,
             Question::Maintain(slots) => self.maintain(catalog, slots).await,
             Question::Unblock(slot) => self.unblock(catalog, *slot).await,
@@ -102,6 +103,7 @@ impl Session {
     pub(super) async fn rows(&self, statement: &str, params: &[Param<'_>]) -> Result<Vec<Row>, Trouble> {
         match &self.signature {
             Some(signature) => self.rows_in_transaction(&signature.begin, statement, params).await,
+            None if self.ready.get().is_some() => self.rows_planned_apart(statement, params).await,
             None => self.client.query_typed(statement, params).await.map_err(|error| trouble(&error)),
         }
     }
@@ -157,7 +159,7 @@ impl Session {
         Ok(Answer::StoodUp(names.iter().map(|name| done.contains_key(*name)).collect()))
     }
 
-    async fn look(&self, catalog: &Catalog, slots: &[Slot], lost: bool) -> Result<Answer, Trouble> {
+    pub(super) async fn look(&self, catalog: &Catalog, slots: &[Slot], lost: bool) -> Result<Answer, Trouble> {
         let names = catalog.names(slots);
         let fingerprints = catalog.fingerprints(slots);
         let params: [Param<'_>; 4] = [
@@ -166,7 +168,7 @@ impl Session {
             (&fingerprints, Type::INT8_ARRAY),
             (&lost, Type::BOOL),
         ];
-        let mut rows = by_name(self.rows(&self.statements.look, &params).await?)?;
+        let mut rows = by_name(self.rows_of_visit(slots.len(), |ready| &ready.look, &self.statements.look, &params).await?)?;
         let any = rows.values().next();
         let now = any.map(|row| instant(row, "now")).transpose()?;
         let lost = any.filter(|_| lost).map(|row| get::<Option<Vec<i64>>>(row, "lost")).transpose()?;
@@ -179,13 +181,13 @@ impl Session {
         Ok(Answer::Looked { now, facts: found, requested, lost })
     }
 
-    async fn try_locks(&self, catalog: &Catalog, slots: &[Slot]) -> Result<Answer, Trouble> {
+    pub(super) async fn try_locks(&self, catalog: &Catalog, slots: &[Slot]) -> Result<Answer, Trouble> {
         let keys = catalog.keys(slots);
         if catalog.groups(slots).iter().any(Option::is_some) {
             return self.try_grouped(catalog, slots).await;
         }
-        let rows = self.rows(sql::TRY_LOCKS, &[(&keys, Type::INT8_ARRAY), (&self.mark, Type::TEXT)]).await?;
-        granted(&rows)
+        let params: [Param<'_>; 2] = [(&keys, Type::INT8_ARRAY), (&self.mark, Type::TEXT)];
+        granted(&self.rows_of_visit(slots.len(), |ready| &ready.try_locks, sql::TRY_LOCKS, &params).await?)
     }
 
     async fn try_watches(&self, catalog: &Catalog, slots: &[Slot]) -> Result<Answer, Trouble> {
@@ -237,7 +239,7 @@ impl Session {
         Ok(Answer::PassedOver(!rows.is_empty()))
     }
 
-    async fn start(&self, catalog: &Catalog, starts: &[Start], alone: bool) -> Result<Answer, Trouble> {
+    pub(super) async fn start(&self, catalog: &Catalog, starts: &[Start], alone: bool) -> Result<Answer, Trouble> {
         let entry = |start: &Start| catalog.entry(start.slot);
         let names: Vec<&str> = starts.iter().map(|start| entry(start).name()).collect();
         let occurrences: Vec<_> = starts.iter().map(|start| start.occurrence.map(Tstz)).collect();
@@ -277,8 +279,11 @@ impl Session {
             (&lasts, Type::BOOL_ARRAY),
             (&groups, Type::INT8_ARRAY),
         ];
-        let statement = if alone { &self.statements.start_alone } else { &self.statements.start };
-        let rows = by_name(self.rows(statement, &params).await?)?;
+        let rows = match alone {
+            true => self.rows(&self.statements.start_alone, &params).await?,
+            false => self.rows_of_visit(starts.len(), |ready| &ready.start, &self.statements.start, &params).await?,
+        };
+        let rows = by_name(rows)?;
         let answers = names.iter().map(|name| {
             let Some(row) = rows.get(*name) else { return Ok(StartAnswer::NotStarted) };
             Ok(match started(row)? {
@@ -294,7 +299,7 @@ impl Session {
         let names: Vec<&str> = runs.iter().map(|(slot, _)| catalog.entry(*slot).name()).collect();
         let epochs: Vec<i64> = runs.iter().map(|(_, epoch)| *epoch).collect();
         let params: [Param<'_>; 2] = [(&names, Type::TEXT_ARRAY), (&epochs, Type::INT8_ARRAY)];
-        let rows = self.rows(&self.statements.ping, &params).await?;
+        let rows = self.rows_of_visit(runs.len(), |ready| &ready.ping, &self.statements.ping, &params).await?;
         let Some(row) = rows.first() else { return Err(super::trouble::unexpected("the ping returned no row")) };
         let owned: HashSet<i64> = get::<Vec<i64>>(row, "owned")?.into_iter().collect();
         let owns = |slot: &Slot| catalog.held_for(&[*slot]).iter().all(|key| owned.contains(key));
@@ -306,9 +311,9 @@ impl Session {
         }))
     }
 
-    async fn unlock(&self, keys: &[i64]) -> Result<Answer, Trouble> {
-        let rows = self.rows(sql::UNLOCK, &[(&keys, Type::INT8_ARRAY)]).await?;
-        all_released(&rows)
+    pub(super) async fn unlock(&self, keys: &[i64]) -> Result<Answer, Trouble> {
+        let params: [Param<'_>; 1] = [(&keys, Type::INT8_ARRAY)];
+        all_released(&self.rows_of_visit(keys.len(), |ready| &ready.unlock, sql::UNLOCK, &params).await?)
     }
 
     async fn unlock_watches(&self, catalog: &Catalog, slots: &[Slot]) -> Result<Answer, Trouble> {
@@ -391,6 +396,7 @@ fn name_of(question: &Question) -> &'static str {
         Question::Late(_) => "late",
         Question::Known(_) => "known",
         Question::Prune => "prune",
+        Question::Prepare => "prepare",
         Question::Order(..) => "order",
         Question::Maintain(_) => "maintain",
         Question::Unblock(_) => "unblock",

@@ -50,8 +50,11 @@ impl Session {
             (&skipped_for, Type::TIMESTAMPTZ_ARRAY),
             (&history, Type::BOOL),
         ];
-        let statement = if alone { &self.statements.end_alone } else { &self.statements.end };
-        let rows = by_name(self.rows(statement, &params).await?)?;
+        let rows = match alone {
+            true => self.rows(&self.statements.end_alone, &params).await?,
+            false => self.rows_of_visit(ends.len(), |ready| &ready.end, &self.statements.end, &params).await?,
+        };
+        let rows = by_name(rows)?;
         let answers = ends.iter().zip(names).map(|(end, name)| answer(&rows, name, end));
         Ok(Answer::Ended(answers.collect::<Result<_, _>>()?))
     }

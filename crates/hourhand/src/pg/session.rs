@@ -18,6 +18,7 @@ use tokio_postgres::{Client, Notification};
 use super::conninfo::{ConnectError, Conninfo, connect};
 use super::lease::Signature;
 use super::probe::probe;
+use super::ready::Ready;
 use super::row::{get, instant, instant_or_none};
 use super::sql::{self, Schema, Statements};
 use super::trouble::{timed_out, trouble, unexpected};
@@ -80,6 +81,8 @@ pub(crate) struct Session {
     pub(super) ttl: Duration,
     pub(super) evict_foreign_idle_after: Option<Duration>,
     pub(super) signature: Option<Signature>,
+    /// The statements of a visit, once they are prepared.
+    pub(super) ready: OnceLock<Ready>,
 }
 
 /// The half of a session that moves its bytes.
@@ -132,6 +135,7 @@ impl SessionSettings {
             ttl: self.ttl,
             evict_foreign_idle_after: self.evict_foreign_idle_after,
             signature: self.signature.clone(),
+            ready: OnceLock::new(),
         };
         let set_up = tokio::select! {
             set_up = self.set_up(&session, probe, former) => set_up,

@@ -32,6 +32,8 @@ fn kind_of(code: &SqlState) -> TroubleKind {
         "53300" => TroubleKind::TooManyConnections,
         "42501" => TroubleKind::Forbidden,
         "42P01" | "3F000" | "42883" | "42703" => TroubleKind::NotMigrated,
+        // A session of our own knows the statements that it prepared.
+        "26000" => TroubleKind::Pooled,
         "28P01" | "28000" | "3D000" => TroubleKind::Refused,
         // A standby, or a primary on its way down; and every way a session is ended.
         "25006" | "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => TroubleKind::Unreachable,

@@ -1,10 +1,10 @@
 //! Between a node and its server: reads along, and treats one statement of the node's life.
 //!
-//! It understands as much of the protocol as it takes to tell messages and to count: a request is a `Query` or a `Parse` with
-//! what follows it, its answer is everything up to the next `ReadyForQuery`. The start of a connection is request 0. Messages
+//! It understands as much of the protocol as it takes to tell messages and to count: a request is a `Query`, or everything up to a `Sync`,
+//! its answer is everything up to the next `ReadyForQuery`. What is sent by its name is known by the text that was given it. The start of a connection is request 0. Messages
 //! are never changed, only held back, kept, or cut off together with the connection.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -147,6 +147,10 @@ struct WayState {
     fault: Option<(usize, Treatment)>,
     pid: i32,
     texts: Vec<String>,
+    /// Statements by their names.
+    named: HashMap<String, String>,
+    /// A request is under way, and more of it is to come.
+    begun: bool,
     locker: Option<Client>,
 }
 
@@ -181,8 +185,7 @@ impl Way {
         self.state.lock().unwrap().texts.push("connect".to_owned());
         loop {
             let message = message(&mut client).await?;
-            if let b'Q' | b'P' = message[0] {
-                let request = self.note(&message);
+            if let Some(request) = self.note(&message) {
                 if self.treats(request, Treatment::Failing) {
                     self.end_backend().await;
                 } else if self.treats(request, Treatment::Locked) {
@@ -196,23 +199,42 @@ impl Way {
         }
     }
 
-    /// Notes how the text of a request begins, and answers which one it is.
-    fn note(&self, message: &[u8]) -> usize {
-        let body = message[5..].split(|byte| *byte == 0);
-        let text = body.map(String::from_utf8_lossy).find(|text| !text.is_empty()).unwrap_or_default();
-        let first = text.trim_start_matches("-- ").split(['\n', ';', ':']).next().unwrap_or_default();
+    /// Notes how the text of a request begins, and answers which one it is; none: the message goes on with one, or ends it.
+    fn note(&self, message: &[u8]) -> Option<usize> {
+        // A password, a good-bye: nothing is asked.
+        if let b'p' | b'X' = message[0] {
+            return None;
+        }
         let mut state = self.state.lock().unwrap();
-        state.texts.push(first.chars().take(50).collect());
+        let goes_on = state.begun;
+        state.begun = !matches!(message[0], b'Q' | b'S');
+        let mut parts = message[5..].split(|byte| *byte == 0).map(String::from_utf8_lossy);
+        let text = match message[0] {
+            b'Q' => begin_of(&parts.next()?),
+            b'P' => {
+                let (name, text) = (parts.next()?.into_owned(), begin_of(&parts.next()?));
+                let named = !name.is_empty();
+                state.named.insert(name, text.clone());
+                if named { format!("prepare {text}") } else { text }
+            }
+            // After the name of the portal, which has none.
+            b'B' => state.named.get(&*parts.nth(1)?).cloned().unwrap_or_default(),
+            _ => String::new(),
+        };
+        if goes_on || message[0] == b'S' {
+            return None;
+        }
+        state.texts.push(text.clone());
         let request = state.texts.len() - 1;
         let mut nth = self.shared.nth.lock().unwrap();
-        if let Some((wanted, treatment)) = nth.as_mut().filter(|(wanted, _)| first.starts_with(&wanted.text)) {
+        if let Some((wanted, treatment)) = nth.as_mut().filter(|(wanted, _)| text.starts_with(&wanted.text)) {
             wanted.nth -= 1;
             if wanted.nth == 0 {
                 state.fault = Some((request, *treatment));
                 *nth = None;
             }
         }
-        request
+        Some(request)
     }
 
     /// Ends when the server has closed.
@@ -295,6 +317,12 @@ impl Way {
         tokio::spawn(connection);
         client
     }
+}
+
+/// How a text begins, without what every statement's file begins with.
+fn begin_of(text: &str) -> String {
+    let first = text.trim_start_matches("-- ").split(['\n', ';', ':']).next().unwrap_or_default();
+    first.chars().take(50).collect()
 }
 
 /// The next message, whole: its type, its length, its body.

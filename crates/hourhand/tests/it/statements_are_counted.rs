@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hourhand::{Failure, Job, SchedulerBuilder};
+use hourhand::{Failure, Job, Schedule, SchedulerBuilder};
 
 use crate::proxy::{Place, Proxy};
 use crate::world::{Journal, World, daily};
@@ -87,4 +87,24 @@ async fn a_visit_that_finds_nothing_due_is_one_look() {
     assert_eq!([TRY_LOCKS, START, END, UNLOCK].map(|statement| count(&answered, statement)), [0, 0, 0, 0]);
     // The second one is the pooler probe's, once in the life of a process.
     assert_eq!(connections, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_stays_prepares_its_statements_once_and_sends_them_by_their_names() {
+    let world = World::new().await;
+    let journal = Journal::default();
+    let proxy = Proxy::to(&world.database.url(), None).await;
+    let job = journal.job_of("often", Schedule::every(Duration::from_secs(1)), Duration::ZERO);
+    let node = hourhand::Scheduler::builder(proxy.url()).node("a").job(job).start().await.unwrap();
+    journal.run(4, Duration::from_secs(20)).await;
+    node.shutdown().await;
+    let answered = proxy.answered();
+    println!("{answered:#?}");
+    for statement in [LOOK, TRY_LOCKS, START, "Proof that this session", END, UNLOCK] {
+        assert_eq!(count(&answered, &format!("prepare {statement}")), 1, "{statement}");
+    }
+    // Once for no job, to be planned; then once a run.
+    let runs = journal.entries().len();
+    assert_eq!([TRY_LOCKS, START].map(|statement| count(&answered, statement)), [1 + runs; 2]);
+    assert_eq!(count(&answered, "set plan_cache_mode"), 1);
 }

@@ -58,6 +58,7 @@ impl World {
             ("late", Question::Late(late)) => Answer::Late(vec![rest == "first"; late.len()]),
             ("known", Question::Known(_)) => Answer::Known,
             ("done", Question::Order(..)) => Answer::Ordered(Ordered::Nothing),
+            ("prepared", Question::Prepare) => Answer::Prepared,
             ("pruned", Question::Prune) => Answer::Pruned(rest.parse().unwrap()),
             ("passed-over", Question::PassOver { .. }) => Answer::PassedOver(rest != "not"),
             ("unlocked", Question::Unlock(_) | Question::UnlockWatches(_)) => Answer::Unlocked(rest != "not-ours"),

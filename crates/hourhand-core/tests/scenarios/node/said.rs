@@ -106,6 +106,7 @@ fn question(question: &Question, jobs: &[Definition]) -> String {
         }
         Question::Known(slots) => format!("known{}", names(slots, jobs)),
         Question::Prune => "prune".to_owned(),
+        Question::Prepare => "prepare".to_owned(),
         Question::Order(slot, order) => format!("order {} {order:?}", jobs[slot.0].name),
         Question::Maintain(slots) => format!("maintain{}", names(slots, jobs)),
         Question::Unblock(slot) => format!("unblock{}", names(&[*slot], jobs)),
