@@ -43,6 +43,7 @@ fn at_rest(count: usize) -> Node {
             event = match action {
                 Action::Connect { .. } => Some(Event::Connected { server: midnight(), pid: 1 }),
                 Action::Ask(Question::Register { .. }) => Some(Event::Answered(Answer::Registered(Vec::new()))),
+                Action::Ask(Question::Prepare) => Some(Event::Answered(Answer::Prepared)),
                 Action::Ask(Question::Look { jobs: slots, .. }) => Some(Event::Answered(Answer::Looked {
                     now: Some(midnight()),
                     facts: slots.iter().map(|_| Some(Facts::registered(midnight()))).collect(),

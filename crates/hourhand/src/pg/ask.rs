@@ -168,7 +168,8 @@ impl Session {
             (&fingerprints, Type::INT8_ARRAY),
             (&lost, Type::BOOL),
         ];
-        let mut rows = by_name(self.rows_of_visit(slots.len(), |ready| &ready.look, &self.statements.look, &params).await?)?;
+        let mut rows =
+            by_name(self.rows_of_visit(slots.len(), |ready| &ready.look, &self.statements.look, &params).await?)?;
         let any = rows.values().next();
         let now = any.map(|row| instant(row, "now")).transpose()?;
         let lost = any.filter(|_| lost).map(|row| get::<Option<Vec<i64>>>(row, "lost")).transpose()?;

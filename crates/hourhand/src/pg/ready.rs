@@ -92,11 +92,7 @@ impl Session {
     }
 
     /// The rows of an unnamed statement, on a session that has named ones.
-    pub(super) async fn rows_planned_apart(
-        &self,
-        statement: &str,
-        params: &[Param<'_>],
-    ) -> Result<Vec<Row>, Trouble> {
+    pub(super) async fn rows_planned_apart(&self, statement: &str, params: &[Param<'_>]) -> Result<Vec<Row>, Trouble> {
         // In this order, all sent in one go.
         let (apart, rows, again) = tokio::join!(
             biased;

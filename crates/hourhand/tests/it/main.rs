@@ -37,6 +37,7 @@ mod nothing_at_rest;
 mod one_run_at_a_time;
 mod orders_cut_off;
 mod pauses;
+mod preparing_cut_off;
 mod recording_refused;
 mod renamed_jobs;
 mod requests_from_elsewhere;
