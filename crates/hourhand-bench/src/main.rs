@@ -81,12 +81,12 @@ fn main() -> Result<()> {
     let program = std::env::current_exe()?;
     let own = program.parent().context("this program lies in no directory")?;
     let wanted = subject::named(&arguments.only)?;
-    let unserved = |shown| Report::begin(arguments.spans, None).with(shown);
+    let report = Report::begin(arguments.spans, None);
     if arguments.schedules {
-        return print(&arguments, unserved(vec![HOURHAND.shown(schedules::run()?)]));
+        return print(&arguments, report.with(vec![HOURHAND.shown(schedules::run()?)]));
     }
     if arguments.build_times {
-        return print(&arguments, unserved(build_times::run(&wanted, own)?));
+        return print(&arguments, report.with(build_times::run(&wanted, own)?));
     }
     measure(&arguments, &wanted, own)
 }

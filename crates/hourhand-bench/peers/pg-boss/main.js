@@ -15,11 +15,14 @@ replica(async (orders) => {
   const every = orders.every * 1000
   for (const name of orders.names) {
     await boss.createQueue(name)
+    await boss.schedule(name, cron)
+  }
+  // The workers last: each begins to poll at once.
+  for (const name of orders.names) {
     await boss.work(name, { includeMetadata: true }, async ([job]) => {
       const occurrence = new Date(Math.floor(job.createdOn.getTime() / every) * every)
       await book.body(name, occurrence, orders.body)
     })
-    await boss.schedule(name, cron)
   }
   book.ready()
 })

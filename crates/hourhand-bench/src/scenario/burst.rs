@@ -29,7 +29,8 @@ pub(super) fn run(ground: &Ground, subject: &Subject, spans: Spans) -> Result<Ve
     let due = Duration::from_secs((wall_time().as_secs() + 15).next_multiple_of(EVERY));
     sleep((due - Duration::from_secs(1)).saturating_sub(wall_time()));
     let before = ground.statements(&place)?;
-    let within = Duration::from_secs(spans.pick(25, 25, 55));
+    // pg-boss looks at its schedules every 30 s.
+    let within = Duration::from_secs(spans.pick(25, 45, 55));
     let of_it = || -> Vec<Line> { fleet.begun().into_iter().filter(|line| occurrence(line, EVERY) == due).collect() };
     until(within, || (jobs(&of_it()).len() == JOBS).then_some(()));
     // What ends the last of them belongs to it.
