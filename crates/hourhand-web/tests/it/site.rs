@@ -9,6 +9,7 @@ use hourhand::{Failure, Job, Operator, Run, Schedule, Scheduler, SchedulerBuilde
 use hourhand_testkit::Database;
 use hourhand_web::{Access, Dashboard};
 use tokio_postgres::Client;
+use tokio_postgres::types::Type;
 use tower::ServiceExt;
 
 /// The job that most tests use.
@@ -62,6 +63,16 @@ impl Site {
     /// A job of once a year, registered by a node that is gone again.
     pub async fn registered(&self, name: &str) {
         self.node("gone").job(quick_job(name)).start().await.unwrap().shutdown().await;
+    }
+
+    /// The same under a name that this version refuses: whoever may write the rows may have put it there.
+    pub async fn registered_though_refused(&self, name: &str) {
+        let stand_in: String = name.chars().filter(char::is_ascii).collect();
+        self.registered(&stand_in).await;
+        for (table, column) in [("job", "name"), ("definition", "job"), ("lease", "job")] {
+            let renamed = format!("update hourhand.{table} set {column} = $1 where {column} = $2");
+            self.eye.execute_typed(&renamed, &[(&name, Type::TEXT), (&stand_in, Type::TEXT)]).await.unwrap();
+        }
     }
 
     pub async fn get(&self, path: &str) -> Answer {

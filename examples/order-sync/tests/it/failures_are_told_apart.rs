@@ -41,7 +41,7 @@ async fn a_page_that_can_not_be_stored_is_an_error_that_says_so_and_leaves_nothi
     let ((database, pool), feed) = (database().await, Parrot::start(200, ("x-why", "none"), page).await);
     let node = Process::serve(&database, &feed.url, &[]);
     until(async || runs(&pool, "failed").await, |runs| *runs > 0).await;
-    assert!(node.log().contains("order 1 of 2099-01-01T00:00:00Z lies outside"), "{}", node.log());
+    until(async || node.log(), |log| log.contains("order 1 of 2099-01-01T00:00:00Z lies outside")).await;
     let rows: i64 = sqlx::query_scalar("select count(*) from orders").fetch_one(&pool).await.unwrap();
     assert_eq!(rows, 0);
 }
