@@ -140,9 +140,9 @@ impl Node {
 
     /// Whether the session stays, with nothing to do, for what is due within the linger.
     fn keeps_session(&self, now: Now) -> bool {
-        let soon = self.index.next_of_calendar().and_then(|(at, _)| self.clock.until(now, at));
         let linger = self.settings.linger.max(AHEAD);
-        !self.shutting_down() && (self.settings.resident || soon.is_some_and(|wait| wait <= linger))
+        let soon = || self.until_due(now).is_some_and(|wait| wait <= linger);
+        !self.shutting_down() && (self.settings.resident || soon())
     }
 
     /// A lease that is not believed in any more may still be ours: it is not let go before the body that ran under it has ended,

@@ -164,13 +164,18 @@ impl Node {
     /// Something will be due at once, and this node, who wakes for it on time, has nothing else to do meanwhile than to connect. Who came too
     /// late the last time wakes later ([`super::rivals`]), and takes nobody's place before.
     pub(super) fn is_due_ahead(&self, now: Now) -> bool {
-        let wait = self.index.next_of_calendar().and_then(|(at, _)| self.clock.until(now, at));
-        self.is_punctual() && !self.shutting_down() && wait.is_some_and(|wait| wait <= AHEAD)
+        let soon = || self.until_due(now).is_some_and(|wait| wait <= AHEAD);
+        self.is_punctual() && !self.shutting_down() && soon()
+    }
+
+    /// How long until the next job at rest is to be looked at; none: nothing is in the calendar, or nobody knows the server's time yet.
+    pub(super) fn until_due(&self, now: Now) -> Option<Duration> {
+        self.index.next_of_calendar().and_then(|(at, _)| self.clock.until(now, at))
     }
 
     /// How long the node may sleep, if nothing happens.
     pub fn wakes_in(&self, now: Now) -> Duration {
-        let calendar = self.index.next_of_calendar().and_then(|(at, _)| self.clock.until(now, at));
+        let calendar = self.until_due(now);
         let connects = matches!(self.session.state, State::Closed { .. }) && self.is_punctual();
         let ahead = calendar.filter(|_| connects).and_then(|wait| wait.checked_sub(AHEAD));
         let calendar = ahead.filter(|wait| !wait.is_zero()).or(calendar);
